@@ -97,6 +97,7 @@ set(TACIT_SOURCES
     plan/version/transfer.c
     plan/version/version.c
 
+    plan/tolerance/alone.c
     plan/tolerance/closure.c
     plan/tolerance/items.c
     plan/tolerance/margins.c

@@ -209,16 +209,16 @@ def overlap():
 
 
 def sparse_windows():
-    """The same with custom mappers: a row of the grid at each border of a node for each product that follows."""
-    command = [tacit, "explain", "--json", "--nodes", "4:1", str(examples / "powers"), "--rows", "40", "--cols", "25", "--power", "12"]
-    for strategy in ["halo", "staged"]:
-        report = json.loads(run(command, COLLECTIVES="off", LATENCY=f"{strategy}:4").stdout)
+    """The same with custom mappers: a row of the grid at each border of a node for each product that follows, or in stages b * b / 4."""
+    command = [tacit, "explain", "--json", "--nodes", "4:1", str(examples / "powers"), "--cols", "16", "--power", "12", "--rows"]
+    for strategy, rows in ("halo", 3 + 2 + 1), ("staged", 4):
+        report = json.loads(run([*command, "80"], COLLECTIVES="off", LATENCY=f"{strategy}:4").stdout)
         found = report["windows"]
         check(len(found) == 1 and found[0]["times"] == 3 and found[0]["tasks"] == 4, f"{found}")
         check(found[0]["saved_messages"] == 3 * (4 * 2 - 2), f"{found}")
-        check(found[0]["redundant_items"] == 3 * 2 * 25 * (3 + 2 + 1), f"{found}")
-    text = run(command[:2] + command[3:], LATENCY="staged:4").stdout
-    check("not in stages: a task reads by a custom mapper" in text, text)
+        check(found[0]["redundant_items"] == 3 * 2 * 16 * rows, f"{found}")
+    text = run([*command[:2], *command[3:], "24"], LATENCY="staged:4").stdout
+    check("not in stages: chunks are too short" in text, text)
 
 
 def failing():

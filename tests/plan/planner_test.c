@@ -128,6 +128,7 @@ static bool run_one(uint64_t seed, const arguments *args, sim_counts *total, arr
     total->bundled += s.counts.bundled;
     total->overlapped += s.counts.overlapped;
     total->bundled_2d += s.counts.bundled_2d;
+    total->bundled_custom += s.counts.bundled_custom;
     for (int i = 0; i < TI_PATTERN_KINDS; i++) {
         total->collectives[i] += s.counts.collectives[i];
         total->in_groups[i] += s.counts.in_groups[i];
@@ -169,15 +170,16 @@ int main(int argc, char **argv)
            (unsigned long long)total.forwarded, (unsigned long long)total.left);
     printf(
         "%llu items, %llu of them redundant, %llu of tasks with custom mappers; %llu messages saved by stages, %llu of "
-        "splits in two dimensions; %llu chunks cut for their messages\n",
+        "splits in two dimensions and %llu of custom mappers; %llu chunks cut for their messages\n",
         (unsigned long long)total.items, (unsigned long long)total.redundant, (unsigned long long)total.by_custom,
-        (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d, (unsigned long long)total.overlapped);
+        (unsigned long long)total.bundled, (unsigned long long)total.bundled_2d,
+        (unsigned long long)total.bundled_custom, (unsigned long long)total.overlapped);
     bool many = args.count >= ENOUGH && !args.nodes;
     if (many && !total.overlapped) {
         printf("no chunks that are cut: programs do not make them any more\n");
         return 1;
     }
-    if (many && (!total.by_custom || total.bundled == total.bundled_2d || !total.bundled_2d)) {
+    if (many && (!total.by_custom || total.bundled == total.bundled_2d || !total.bundled_2d || !total.bundled_custom)) {
         printf("no windows of pure tasks: programs do not make them any more\n");
         return 1;
     }

@@ -330,19 +330,17 @@ static void sparse_rows(void **state)
     const ti_custom_mapper mapper[] = { { .fn = coupled }, { .fn = everything, .handle = 1 } };
     plan p;
     const tacit_range range = tacit_range1(32);
-    for (int staged = 0; staged < 2; staged++) { /* stages do not know custom mappers, and plan the same */
-        start_custom(&p, mapper, TI_COUNT(mapper), staged);
-        fill(&p, 0, TACIT_SPLIT_1D);
-        plan_task(&p, step(range, 0, 1, tacit_custom(0)));
-        expect_nothing(&p);
-        plan_task(&p, step(range, 1, 0, tacit_custom(0)));
-        expect(&p, 0, "send 1 A [6,7); receive 1 A [8,10); execute [0,10); execute [0,8)");
-        expect(&p, 1,
-               "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
-               "execute [6,7)+[8,18); execute [8,16)");
-        all_agree(&p);
-        plan_fini(&p);
-    }
+    start_custom(&p, mapper, TI_COUNT(mapper), false);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    plan_task(&p, step(range, 0, 1, tacit_custom(0)));
+    expect_nothing(&p);
+    plan_task(&p, step(range, 1, 0, tacit_custom(0)));
+    expect(&p, 0, "send 1 A [6,7); receive 1 A [8,10); execute [0,10); execute [0,8)");
+    expect(&p, 1,
+           "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
+           "execute [6,7)+[8,18); execute [8,16)");
+    all_agree(&p);
+    plan_fini(&p);
     start_custom(&p, mapper, TI_COUNT(mapper), false); /* a dense matrix: nobody computes all of it alone */
     fill(&p, 0, TACIT_SPLIT_1D);
     plan_task(&p, step(range, 0, 1, tacit_custom(0)));
@@ -350,6 +348,134 @@ static void sparse_rows(void **state)
     expect(&p, 1,
            "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
            "execute [9,15)+[8,9)+[15,16)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* In stages: node 0 computes row 6 before its message leaves, and nobody else does; rows 7 and 8, which need each
+ * other's node, are computed by both. */
+static void sparse_rows_in_stages(void **state)
+{
+    (void)state;
+    const ti_custom_mapper mapper[] = { { .fn = coupled } };
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start_custom(&p, mapper, TI_COUNT(mapper), true);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    plan_task(&p, step(range, 0, 1, tacit_custom(0)));
+    expect_nothing(&p);
+    plan_task(&p, step(range, 1, 0, tacit_custom(0)));
+    expect(&p, 0,
+           "send 1 A [6,7); receive 1 A [8,10); execute [6,7)+[0,6)+[7,9); "
+           "send 1 B [6,7); receive 1 B [9,10); execute [0,6)+[6,8)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Around the end: what a node needs of the other end lies there, and so do items that it executes for itself. */
+static void ring(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(32);
+    start(&p, 4, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 4; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_periodic(1, 0, 0)));
+    }
+    expect(&p, 0,
+           "send 1 A [4,8); send 3 A [0,4); receive 1 A [8,12); receive 3 A [28,32); execute [0,11)+[29,32); "
+           "execute [0,10)+[30,32); execute [0,9)+[31,32); execute [0,8)");
+    expect(&p, 1,
+           "send 0 A [8,12); send 2 A [12,16); receive 0 A [4,8); receive 2 A [16,20); "
+           "execute [5,19); execute [6,18); execute [7,17); execute [8,16)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* The same in stages. */
+static void ring_in_stages(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range1(400);
+    start_staged(&p, 4, range, 2);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 4; i++) {
+        plan_task(&p, step(range, i % 2, 1 - i % 2, tacit_periodic(1, 0, 0)));
+    }
+    expect(&p, 0,
+           "send 1 A [98,100); send 3 A [0,2); receive 1 A [100,102); receive 3 A [398,400); "
+           "execute [1,3)+[97,99)+[3,97)+[0,1)+[99,101)+[399,400); "
+           "send 1 B [97,99); send 3 B [1,3); receive 1 B [101,103); receive 3 B [397,399); "
+           "execute [2,98)+[0,2)+[98,102)+[398,400); execute [3,97)+[0,3)+[97,101)+[399,400); "
+           "execute [4,96)+[0,4)+[96,100)");
+    expect(&p, 1,
+           "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
+           "execute [101,103)+[197,199)+[103,197)+[99,101)+[199,201); "
+           "send 0 B [101,103); send 2 B [197,199); receive 0 B [97,99); receive 2 B [201,203); "
+           "execute [102,198)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
+           "execute [104,196)+[100,104)+[196,200)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* A task that reads a field around its items, and by a custom mapper a table that all nodes have: a margin would not
+ * say what of the table its items there read. In stages what several nodes execute comes of their own items all the
+ * same. */
+static void table_in_stages(void **state)
+{
+    (void)state;
+    const ti_custom_mapper mapper[] = { { .fn = everything } };
+    plan p;
+    const tacit_range range = tacit_range1(400);
+    const gen_buffer buffer[] = { plan_buffer(range, false), plan_buffer(range, false), plan_buffer(range, true) };
+    const plan_setup setup = { .nodes = 4,
+                               .only = -1,
+                               .collectives = TI_COLLECTIVES_OFF,
+                               .horizon_step = 1000,
+                               .latency_tasks = 2,
+                               .latency_staged = true,
+                               .custom = mapper,
+                               .customs = 1 };
+    plan_start(&p, &setup, buffer, 3);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    for (int i = 0; i < 2; i++) {
+        gen_task t = step(range, i, 1 - i, tacit_neighborhood(1, 0, 0));
+        t.access[2] = plan_read(2, tacit_custom(0));
+        plan_task(&p, t);
+    }
+    expect(&p, 1,
+           "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
+           "execute [101,199)+[99,101)+[199,201); execute [102,198)+[100,102)+[198,200)");
+    all_agree(&p);
+    plan_fini(&p);
+}
+
+/* Items of a row write one element together, and half of the border rows wait for messages: whole rows do. */
+static void whole_rows(void **state)
+{
+    (void)state;
+    plan p;
+    const tacit_range range = tacit_range2(400, 8), half = tacit_range2(400, 4);
+    const gen_buffer buffer[] = { plan_buffer(range, false), plan_buffer(range, false),
+                                  plan_buffer(tacit_range1(400), false) };
+    const plan_setup setup = {
+        .nodes = 4, .only = -1, .collectives = TI_COLLECTIVES_OFF, .horizon_step = 1000, .latency_tasks = 2
+    };
+    plan_start(&p, &setup, buffer, 3);
+    fill(&p, 0, TACIT_SPLIT_1D);
+    fill(&p, 1, TACIT_SPLIT_1D);
+    plan_task(&p, step(half, 0, 1, tacit_neighborhood(1, 0, 0)));
+    plan_task(&p,
+              (gen_task){ .range = range,
+                          .pure = true,
+                          .access = { plan_read(1, tacit_one_to_one()),
+                                      plan_write(2, tacit_components(tacit_dim(0), tacit_full(), tacit_full())) } });
+    expect(&p, 1,
+           "send 0 A [100,101)x[0,4); send 2 A [199,200)x[0,4); receive 0 A [99,100)x[0,4); "
+           "receive 2 A [200,201)x[0,4); execute [101,199)x[0,4)+[100,101)x[0,4)+[199,200)x[0,4); "
+           "execute [101,199)x[0,8)+[100,101)x[0,8)+[199,200)x[0,8)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -481,6 +607,8 @@ static void again_whatever_it_was(void **state)
         tacit_mapper mapper;
     } kind[] = { { false, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
                  { true, TACIT_SPLIT_1D, tacit_range1(64), tacit_custom(0) },
+                 { false, TACIT_SPLIT_1D, tacit_range1(64), tacit_periodic(1, 0, 0) },
+                 { true, TACIT_SPLIT_1D, tacit_range1(64), tacit_periodic(1, 0, 0) },
                  { true, TACIT_SPLIT_1D, tacit_range2(64, 5), box },
                  { true, TACIT_SPLIT_2D, tacit_range2(48, 48), box } };
     for (size_t k = 0; k < TI_COUNT(kind); k++) {
@@ -599,6 +727,11 @@ int main(void)
         cmocka_unit_test(stages_in_two_dimensions),
         cmocka_unit_test(not_in_stages),
         cmocka_unit_test(sparse_rows),
+        cmocka_unit_test(sparse_rows_in_stages),
+        cmocka_unit_test(ring),
+        cmocka_unit_test(ring_in_stages),
+        cmocka_unit_test(table_in_stages),
+        cmocka_unit_test(whole_rows),
         cmocka_unit_test(heat),
         cmocka_unit_test(star_in_two_dimensions),
         cmocka_unit_test(in_place),

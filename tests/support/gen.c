@@ -409,9 +409,9 @@ static void push_panel(maker *m)
 }
 
 /* Long chunks have parts that need nothing of other nodes, for several tasks. -1: there is no room. */
-static int add_long_buffer(maker *m, tacit_range range)
+static int add_long_buffer(maker *m, tacit_range range, int alive)
 {
-    if (count_alive(m) >= GEN_BUFFERS_ALIVE) {
+    if (count_alive(m) >= alive) {
         return -1;
     }
     ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, 50),
@@ -455,7 +455,8 @@ static int add_long_stencils(maker *m)
 {
     bool along_both = m->options->nodes <= GEN_STENCIL_NODES && chance(m, GEN_PERCENT_STENCIL_BOTH);
     const tacit_range range = long_range(m, along_both);
-    int u = add_long_buffer(m, range), v = u < 0 ? -1 : add_long_buffer(m, range), count = 0;
+    int u = add_long_buffer(m, range, GEN_BUFFERS_ALIVE);
+    int v = u < 0 ? -1 : add_long_buffer(m, range, GEN_BUFFERS_ALIVE), count = 0;
     for (; v >= 0 && count < 2; count++) {
         gen_task t = { .range = range, .place = -1, .accesses = 2, .pure = true };
         t.split = along_both ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
@@ -470,9 +471,113 @@ static int add_long_stencils(maker *m)
     return count;
 }
 
+/* What tasks of a group have in common. */
+typedef struct group {
+    int64_t lo, hi; /* halos of most reads */
+    bool ring, inner, weighted;
+    uint64_t weights;
+} group;
+
+static group random_group(maker *m)
+{
+    gen_rng *r = &m->more;
+    return (group){ .lo = gen_between(r, 0, 2),
+                    .hi = gen_between(r, 0, 2),
+                    .ring = gen_chance(r, GEN_PERCENT_GROUP_RING),
+                    .inner = gen_chance(r, GEN_PERCENT_GROUP_INNER),
+                    .weighted = gen_chance(r, GEN_PERCENT_GROUP_WEIGHTS),
+                    .weights = gen_next(r) };
+}
+
+static tacit_mapper group_stencil(maker *m, const group *g)
+{
+    if (g->ring) {
+        return tacit_periodic((size_t)g->lo, 0, 0);
+    }
+    return gen_chance(&m->more, GEN_PERCENT_STENCIL_BAND)
+               ? random_band(m)
+               : tacit_components(tacit_dim_scaled(0, 1, 1, g->lo, g->hi), tacit_full(), tacit_full());
+}
+
+/* A task of the group whose items are those of `buffer`, which it changes: it has its first read as well. */
+static gen_task group_task(maker *m, const group *g, int buffer, int from, tacit_mapper reads)
+{
+    gen_task t = { .range = m->program->buffer.data[buffer].range, .place = -1, .accesses = 2, .pure = true };
+    t.access[0] = (gen_access){ .buffer = from, .mode = TACIT_READ, .mapper = reads };
+    t.access[1] = (gen_access){ .buffer = buffer,
+                                .mode = gen_chance(&m->more, 30) ? TACIT_UPDATE : TACIT_WRITE,
+                                .mapper = tacit_one_to_one() };
+    t.whole_chunk = gen_chance(&m->more, GEN_PERCENT_GROUP_WHOLE);
+    t.window = gen_chance(&m->more, GEN_PERCENT_WINDOW) ? (int)gen_between(&m->more, 1, 6) : 0;
+    t.split = gen_chance(&m->more, 10) ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
+    if (g->inner && t.range.size[0] > 4) {
+        t.offset[0] = 2;
+        t.range.size[0] -= 4;
+    }
+    if (g->weighted && t.split == TACIT_SPLIT_1D) {
+        gen_rng same = { g->weights };
+        t.weights = TI_NEW_ARRAY(uint32_t, (size_t)m->options->nodes);
+        for (int i = 0; i < m->options->nodes; i++) {
+            t.weights[i] = (uint32_t)gen_between(&same, 1, 3);
+        }
+    }
+    return t;
+}
+
+/* Three buffers by turns: each comes of the two others. */
+static int add_rotation(maker *m)
+{
+    const group g = random_group(m);
+    const tacit_range range = long_range(m, false);
+    int b[3];
+    for (int i = 0; i < 3; i++) {
+        b[i] = add_long_buffer(m, tacit_range1(range.size[0]), GEN_BUFFERS_GROUP);
+        if (b[i] < 0) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        gen_task t = group_task(m, &g, b[(i + 2) % 3], b[i], group_stencil(m, &g));
+        t.access[t.accesses++] = (gen_access){ .buffer = b[(i + 1) % 3],
+                                               .mode = TACIT_READ,
+                                               .mapper = gen_chance(&m->more, 50) ? tacit_one_to_one()
+                                                                                  : group_stencil(m, &g) };
+        ti_vec_push(&m->program->task, t);
+    }
+    return 3;
+}
+
+/* Two fine buffers and a coarse one: smoothed, restricted, and interpolated. */
+static int add_levels(maker *m)
+{
+    const group g = random_group(m);
+    const size_t coarse_items = long_range(m, false).size[0];
+    int coarse = add_long_buffer(m, tacit_range1(coarse_items), GEN_BUFFERS_GROUP);
+    int u = coarse < 0 ? -1 : add_long_buffer(m, tacit_range1(2 * coarse_items), GEN_BUFFERS_GROUP);
+    int v = u < 0 ? -1 : add_long_buffer(m, tacit_range1(2 * coarse_items), GEN_BUFFERS_GROUP);
+    if (v < 0) {
+        return 0;
+    }
+    const tacit_mapper down = tacit_components(tacit_dim_scaled(0, 2, 1, g.lo, g.hi), tacit_full(), tacit_full());
+    const tacit_mapper up = tacit_components(tacit_dim_scaled(0, 1, 2, g.lo, g.hi), tacit_full(), tacit_full());
+    ti_vec_push(&m->program->task, group_task(m, &g, v, u, group_stencil(m, &g)));
+    ti_vec_push(&m->program->task, group_task(m, &g, coarse, v, down));
+    ti_vec_push(&m->program->task, group_task(m, &g, u, coarse, up));
+    m->program->task.data[m->program->task.count - 1].granularity[0] = gen_chance(&m->more, 50) ? 2 : 0;
+    return 3;
+}
+
+static int add_some_stencils(maker *m)
+{
+    if (gen_chance(&m->more, GEN_PERCENT_STENCIL_GROUP)) {
+        return gen_chance(&m->more, GEN_PERCENT_GROUP_LEVELS) ? add_levels(m) : add_rotation(m);
+    }
+    return chance(m, GEN_PERCENT_STENCIL_LONG) ? add_long_stencils(m) : add_stencils(m);
+}
+
 static void push_stencils(maker *m)
 {
-    int count = chance(m, GEN_PERCENT_STENCIL_LONG) ? add_long_stencils(m) : add_stencils(m);
+    int count = add_some_stencils(m);
     int first = (int)m->program->task.count - count;
     for (int64_t k = gen_between(rng_of(m), 2, GEN_STENCIL_ROUNDS); k > 0; k--) {
         for (int i = 0; i < count; i++) {

@@ -182,6 +182,13 @@ enum {
     GEN_PERCENT_STENCIL_INNER = 20,    /* tasks without the first and the last items of a dimension */
     GEN_PERCENT_STENCIL_2D = 40,       /* rounds that are split in two dimensions */
     GEN_PERCENT_STENCIL_ODD = 15,      /* tasks with hints of their own */
+    GEN_PERCENT_STENCIL_GROUP = 30,    /* rounds on three new buffers: by turns, or a coarse one and two fine ones; */
+    GEN_PERCENT_GROUP_LEVELS = 50,     /* ... of these */
+    GEN_BUFFERS_GROUP = 7,             /* ... buffers alive with them, at most */
+    GEN_PERCENT_GROUP_RING = 40,       /* ... reads around the ends */
+    GEN_PERCENT_GROUP_INNER = 20,      /* ... rounds without the first and the last items */
+    GEN_PERCENT_GROUP_WEIGHTS = 15,    /* ... rounds with weights of nodes */
+    GEN_PERCENT_GROUP_WHOLE = 5,       /* ... tasks with one call for each chunk */
 };
 
 /* ---- patterns in which all nodes take part */

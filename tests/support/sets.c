@@ -89,6 +89,7 @@ static void add_makers(const ti_windowed *task, const ti_buffer_info *buffer, co
             ti_items_touching(task->shape, a, task->split->gran, &task->shape->range, &wanted->data[k], items);
         }
     }
+    ti_items_take_rows(task->split, &task->shape->range, items);
 }
 
 /* What one access of task `reader` needs on the node. */
@@ -161,6 +162,7 @@ static void block_access(const window_sets *s, int node, size_t reader, const ti
             }
         }
     }
+    ti_items_take_rows(task->split, &task->shape->range, &blocked);
     take_away(&level->l4, &blocked);
     ti_vec_fini(&image);
     ti_vec_fini(&part);

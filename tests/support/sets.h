@@ -14,7 +14,8 @@
  *
  * In the paper's formula of l1 a union stands for an intersection; what is sent is that and what is held (`lacks`), as
  * far as others need it. Where items of a granule make one element together they are in a set together. Buffers are
- * used again in real programs, so of what a task reads the last one before it that wrote it counts.
+ * used again in real programs, so of what a task reads the last one before it that wrote it counts. Along dimensions
+ * that a task is not split in, items of a row are in a set together, too.
  *
  * The sets are exact if images of custom mappers are unions of those of items. They take time in proportion to the
  * number of nodes. A pure function of the tasks. Any thread. */

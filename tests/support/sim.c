@@ -119,6 +119,15 @@ int sim_buffer(const sim *s, const ti_buffer_info *info)
     return (int)(info - s->lowering.info);
 }
 
+static bool reads_by_custom(const ti_shape *shape)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        any |= shape->access[i].custom && ti_access_reads(&shape->access[i]);
+    }
+    return any;
+}
+
 static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_command *to)
 {
     sim_list list = { 0 };
@@ -137,6 +146,7 @@ static bool record_transfer(sim *s, sim_node *n, const ti_command *from, sim_com
                   "part of no message from %d to %d", n->system.node, peer);
         s->counts.bundled += send;
         s->counts.bundled_2d += send && from->task->shape->two_dimensional;
+        s->counts.bundled_custom += send && reads_by_custom(from->task->shape);
     } else {
         SIM_CHECK(s, to->counter == (send ? n->sent : n->received)[peer]++, "counter %d to %d", n->system.node, peer);
     }
@@ -211,6 +221,38 @@ static bool collect_pieces(sim *s, const gen_task *task, const ti_command *from,
     return true;
 }
 
+/* Whether each element is written by one piece: what several items write together must not be cut. */
+static bool check_apart(sim *s, const gen_task *task, const ti_command *from)
+{
+    sim_list one = { 0 }, all = { 0 };
+    bool good = true;
+    for (int i = 0; i < task->accesses && good; i++) {
+        const gen_access *a = &task->access[i];
+        size_t sum = 0;
+        ti_vec_clear(&all);
+        if (!gen_writes(a) || a->mapper.kind == TACIT_MAPPER_REPLICATED) {
+            continue;
+        }
+        for (uint32_t p = 0; p < from->as.execute.pieces && good; p++) {
+            const ti_footprint *f = &from->as.execute.piece[p].footprint[i];
+            ti_vec_clear(&one);
+            sim_new_set(s);
+            good = sim_add_boxes(s, a->buffer, f->box, f->boxes, &one);
+            sum += one.count;
+        }
+        sim_new_set(s);
+        for (uint32_t p = 0; p < from->as.execute.pieces && good; p++) {
+            const ti_footprint *f = &from->as.execute.piece[p].footprint[i];
+            good = sim_add_boxes(s, a->buffer, f->box, f->boxes, &all);
+        }
+        good = good && sum == all.count;
+    }
+    ti_vec_fini(&one);
+    ti_vec_fini(&all);
+    SIM_CHECK(s, good, "two pieces write the same element");
+    return true;
+}
+
 static bool record_execute(sim *s, const ti_command *from, sim_command *to)
 {
     const gen_task *task = &s->program->task.data[s->program->step.data[s->step].index];
@@ -226,7 +268,7 @@ static bool record_execute(sim *s, const ti_command *from, sim_command *to)
             good = check_footprint(s, &task->access[i], &chunk, &from->as.execute.piece[p].footprint[i]);
         }
     }
-    good = good && collect_pieces(s, task, from, false, &list);
+    good = good && check_apart(s, task, from) && collect_pieces(s, task, from, false, &list);
     to->read = sim_keep(s, &list);
     to->expected = sim_stamps(s, &to->read);
     good = good && collect_pieces(s, task, from, true, &list);

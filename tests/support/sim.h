@@ -12,7 +12,7 @@
  *     collectives;
  *   - all nodes have the same collectives in the same order, and what each gives to each other is what that one gets;
  *   - chunks are a partition of the range, with the right borders, or more where tasks may be in windows of pure tasks;
- *   - footprints are what plain arithmetic says;
+ *   - footprints are what plain arithmetic says, and pieces of a command write different elements;
  *   - reduction trees fit together; all nodes have equal maps; task dependencies order all conflicts.
  * Commands are kept, with the elements they touch, for des.h. One thread. */
 #ifndef TEST_SIM_H
@@ -102,6 +102,7 @@ typedef struct sim_counts {
     uint64_t overlapped;                        /* tasks of one node that were cut for messages of their own */
     uint64_t by_custom;                         /* of these, of tasks that read by custom mappers */
     uint64_t bundled, bundled_2d;               /* parts of messages, beyond the first of each; of 2D splits */
+    uint64_t bundled_custom;                    /* ... of tasks that read by custom mappers */
     uint64_t by_collectives, hoisted; /* elements that collectives brought; that came before the task that wants them */
 } sim_counts;
 

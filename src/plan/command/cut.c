@@ -59,6 +59,7 @@ static void find_blocked(ti_command_graph *graph, const ti_task *task, const ti_
             }
         }
     }
+    ti_items_take_rows(split, &task->shape->range, out);
 }
 
 static bool is_worth_it(const ti_task *task, const ti_boxes *items, const ti_boxes *inner, const ti_boxes *blocked)
@@ -150,20 +151,42 @@ static void find_ahead(const ti_stage *stage, const ti_split *split, const ti_bo
     }
 }
 
+/* The same of a window without depths: the node's lists say what is early, and what of that comes ahead. */
+static void find_alone(const ti_alone *alone, ti_boxes *ahead, ti_boxes *rest)
+{
+    const int64_t all = ti_boxes_volume(alone->early.data, alone->early.count);
+    bool gains = 2 * ti_boxes_volume(alone->ahead.data, alone->ahead.count) <= all;
+    for (size_t i = 0; i < alone->ahead.count && gains; i++) {
+        ti_vec_push(ahead, alone->ahead.data[i]);
+    }
+    for (size_t i = 0; i < alone->early.count; i++) {
+        ti_vec_push(rest, alone->early.data[i]);
+    }
+    take_away(rest, ahead);
+}
+
 const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
                                       uint32_t *pieces, uint32_t *ahead)
 {
-    const ti_stage *stage = &graph->pure.stage.data[graph->pure.staging - 1];
+    const ti_command_pure *p = &graph->pure;
+    const size_t number = (size_t)p->staging - 1;
     const ti_split *split = &known->split->split;
-    ti_box own = ti_split_chunk(split, known->split->own_first), early = ti_stage_early(stage, split, &own);
+    ti_box own = ti_split_chunk(split, known->split->own_first);
     ti_boxes first = { 0 }, second = { 0 }, late = { 0 };
     TI_ASSERT(known->split->own_count == 1);
     find_items(known, &late);
-    if (!ti_box_is_empty(&early)) {
-        find_ahead(stage, split, &own, &early, &first);
-        ti_vec_push(&second, early);
-        take_away(&second, &first);
-        ti_boxes_subtract(&late, &early);
+    if (p->alone) {
+        find_alone(&p->alone[number], &first, &second);
+        take_away(&late, &p->alone[number].early);
+    } else {
+        const ti_stage *stage = &p->stage.data[number];
+        ti_box early = ti_stage_early(stage, split, &own);
+        if (!ti_box_is_empty(&early)) {
+            find_ahead(stage, split, &own, &early, &first);
+            ti_vec_push(&second, early);
+            take_away(&second, &first);
+            ti_boxes_subtract(&late, &early);
+        }
     }
     *ahead = (uint32_t)first.count;
     const ti_boxes *const all[] = { &first, &second, &late };

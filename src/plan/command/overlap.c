@@ -62,17 +62,6 @@ static bool receives(const ti_command_pure *p, const ti_buffer_info *buffer)
     return any;
 }
 
-/* Along dimensions that the task is not split in, parts are as long as chunks, since kernels may rely on whole rows. */
-static void take_rows(const ti_split *split, const ti_box *chunk, ti_box *items)
-{
-    for (int d = 1; d < 3 && !ti_box_is_empty(items); d++) {
-        if (split->parts[d] == 1) {
-            items->min[d] = chunk->min[d];
-            items->max[d] = chunk->max[d];
-        }
-    }
-}
-
 /* The items of the chunk that read something late, in normal form. What comes once is not asked of custom mappers,
  * which may take long to answer. */
 static void find_blocked(const ti_command_pure *p, const ti_task *task, const ti_split *split, const ti_box *chunk,
@@ -97,9 +86,7 @@ static void find_blocked(const ti_command_pure *p, const ti_task *task, const ti
             }
         }
     }
-    for (size_t k = 0; k < out->count; k++) {
-        take_rows(split, chunk, &out->data[k]);
-    }
+    ti_items_take_rows(split, chunk, out);
     ti_boxes_normalize(out);
 }
 

@@ -40,6 +40,7 @@ static void forget_states(ti_command_pure *p)
     }
     ti_vec_clear(&p->state);
     ti_map_fini(&p->by_last);
+    ti_command_forget_alone(p);
 }
 
 static void drop_splits(ti_command_pure *p)
@@ -67,6 +68,7 @@ void ti_command_pure_fini(ti_command_pure *p)
     ti_vec_fini(&p->stage);
     ti_command_bundles_fini(p);
     ti_vec_fini(&p->state);
+    ti_vec_fini(&p->alones);
     ti_vec_fini(&p->seen);
     ti_vec_fini(&p->seen_read);
     ti_vec_fini(&p->seen_piece);
@@ -150,7 +152,7 @@ static ti_window_verdict find_widenings(ti_command_pure *p)
 {
     memset(p->attempt.data, 0, p->attempt.count * sizeof(ti_spread *));
     ti_window_verdict verdict = ti_window_margins(p->task.data, p->task.count, p->trial.data);
-    if (verdict == TI_WINDOW_CUSTOM) {
+    if (verdict == TI_WINDOW_CUSTOM || verdict == TI_WINDOW_GOES_AROUND) {
         memset(p->trial.data, 0, p->trial.count * sizeof(ti_margin));
         verdict = ti_window_closure(p->task.data, p->task.count, p->attempt.data);
         share_spreads(p);

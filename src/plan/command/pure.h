@@ -8,7 +8,7 @@
 #include "plan/command/graph.h"
 #include "plan/command/overlap.h"
 #include "plan/holder/holder.h"
-#include "plan/tolerance/stages.h"
+#include "plan/tolerance/alone.h"
 #include "plan/version/transfer.h"
 #include "trace/explain_window.h"
 
@@ -27,6 +27,23 @@ typedef struct ti_pure_state {
 
 typedef TI_VEC(ti_margin) ti_margins;
 typedef TI_VEC(ti_spread *) ti_spreads;
+
+/* What has been found of a window in stages without depths. */
+typedef struct ti_pure_alone {
+    int at; /* 1 + the state of the window; -1: it comes once */
+    TI_VEC(struct ti_pure_before {
+        size_t task;
+        uint32_t access;
+        ti_box box;
+        bool held; /* by all nodes that read it */
+        ti_mapper mapper;
+        ti_split_ref *split; /* referenced; NULL: held */
+    })
+    before; /* what it follows from */
+    ti_stage_verdict verdict;
+    ti_alone *task;
+    size_t tasks;
+} ti_pure_alone;
 
 /* By how much the chunks of a task are larger than its split says: by one of the two. */
 typedef struct ti_widening {
@@ -47,7 +64,8 @@ typedef struct ti_command_pure {
     ti_margins margin, trial;     /* of these, if the window closes now; scratch */
     ti_spreads spread, attempt;   /* the same; referenced */
     int horizons;                 /* held */
-    TI_VEC(ti_stage) stage;       /* of these, if the window is staged */
+    TI_VEC(ti_stage) stage;       /* of these, if the window is staged by depths */
+    const ti_alone *alone;        /* of these, if it is staged without; else NULL */
     int staging;                  /* 1 + the task of a staged window that is being planned; 0: none is */
     TI_VEC(struct ti_command_bundle {
         int peer;
@@ -73,9 +91,11 @@ typedef struct ti_command_pure {
     TI_VEC(struct ti_command_shape *) wide; /* what is known of shapes with larger chunks */
     uint64_t serials;                       /* that these have got */
     TI_VEC(struct ti_pure_state) state;     /* windows that there have been, and their beginnings */
-    ti_map by_last;                         /* from the beginning and the last task: 1 + state */
-    uint64_t sampled;                       /* tasks that have had margins, if samples are wanted */
-    int at;                                 /* 1 + state of the window; 0: it is empty; -1: not known */
+    TI_VEC(ti_pure_alone *) alones;         /* of some of these; the next that is found takes the place of the oldest */
+    size_t next_alone;
+    ti_map by_last;   /* from the beginning and the last task: 1 + state */
+    uint64_t sampled; /* tasks that have had margins, if samples are wanted */
+    int at;           /* 1 + state of the window; 0: it is empty; -1: not known */
     ti_window_counts counts;
     TI_VEC(struct ti_command_seen {
         ti_explain_window window;
@@ -125,6 +145,8 @@ const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_t
                                       const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
 
 /* stage.c: windows in stages. */
+/* States have lost their numbers. */
+void ti_command_forget_alone(ti_command_pure *pure);
 /* Find the stages of the window at hand, if it has such; then margins are theirs. */
 ti_stage_verdict ti_command_find_stages(struct ti_command_graph *graph);
 /* bundle.c: what staged windows send. */

@@ -25,6 +25,7 @@ static const char *const stage_reasons[TI_STAGE_VERDICTS] = {
     [TI_STAGE_WHOLE] = "a task's chunks may not be cut",
     [TI_STAGE_SHORT] = "chunks are too short",
     [TI_STAGE_BEFORE] = "what a task reads lies elsewhere than its chunks",
+    [TI_STAGE_SCATTERED] = "nodes would execute items in too many places",
     [TI_STAGE_FORWARDS] = "a broadcast of what placed tasks have written may be under way",
 };
 

@@ -9,7 +9,8 @@ enum { MAX_PLACES = 64, MAX_WORK = 3 }; /* boxes of a node's items of a task; it
 typedef struct search {
     const ti_windowed *task;
     size_t count;
-    ti_boxes *items; /* of each task, on the node at hand */
+    const ti_closure_less *less; /* or NULL */
+    ti_boxes *items;             /* of each task, on the node at hand */
     ti_boxes image, part;
 } search;
 
@@ -32,6 +33,7 @@ static void find_makers(search *s, size_t w, const ti_buffer_info *buffer, ti_bo
             ti_items_touching(writer, to, s->task[w].split->gran, &writer->range, &s->part.data[k], &s->items[w]);
         }
     }
+    ti_items_take_rows(s->task[w].split, &writer->range, &s->items[w]);
     for (uint32_t i = 0; i < writer->accesses; i++) {
         const ti_access *to = &writer->access[i];
         for (uint32_t f = 0; to->buffer == buffer && ti_access_writes(to) && f < writer->footprint[i].boxes; f++) {
@@ -57,14 +59,57 @@ static void find_sources(search *s, size_t r)
     }
 }
 
-/* The node's chunk and what it needs besides become its items of the task; nothing, if it has no chunk. */
-static ti_window_verdict settle(const ti_windowed *t, int64_t c, ti_boxes *items)
+/* Chunk `q` has some of `box`, which chunk c needs of task t: what it computes alone comes from there. */
+static void leave_to(const search *s, size_t t, int64_t c, int64_t q, const ti_box *box)
 {
+    const ti_boxes *early = &s->less->early[t * (size_t)s->less->chunks + (size_t)q];
+    for (size_t i = 0; i < early->count; i++) {
+        if (q == s->less->own && q != c) {
+            ti_boxes_push_common(box, &early->data[i], &s->less->wanted[t]);
+        }
+        ti_boxes_subtract(&s->items[t], &early->data[i]);
+    }
+}
+
+/* What other nodes compute alone is not for this one to execute. */
+static void leave_to_others(search *s, size_t t, int64_t c)
+{
+    const ti_split *split = s->task[t].split;
+    ti_vec_clear(&s->part);
+    for (size_t i = 0; i < s->items[t].count; i++) {
+        ti_vec_push(&s->part, s->items[t].data[i]);
+    }
+    for (size_t i = 0; i < s->part.count; i++) {
+        const ti_box box = s->part.data[i];
+        int64_t a[3], b[3], p[3];
+        for (int d = 0; d < 3; d++) {
+            a[d] = ti_split_part(split, d, box.min[d]);
+            b[d] = ti_split_part(split, d, box.max[d] - 1);
+        }
+        for (p[0] = a[0]; p[0] <= b[0]; p[0]++) {
+            for (p[1] = a[1]; p[1] <= b[1]; p[1]++) {
+                for (p[2] = a[2]; p[2] <= b[2]; p[2]++) {
+                    leave_to(s, t, c, (p[0] * split->parts[1] + p[1]) * split->parts[2] + p[2], &box);
+                }
+            }
+        }
+    }
+}
+
+/* The node's chunk and what it needs besides become its items of the task; nothing, if it has no chunk. */
+static ti_window_verdict settle(search *s, size_t at, int64_t c)
+{
+    const ti_windowed *t = &s->task[at];
     const ti_shape *shape = t->shape;
+    ti_boxes *items = &s->items[at];
     ti_box own = ti_split_chunk(t->split, c);
     if (ti_box_is_empty(&own)) {
         ti_vec_clear(items);
         return TI_WINDOW_FITS;
+    }
+    ti_boxes_normalize(items);
+    if (s->less) {
+        leave_to_others(s, at, c);
     }
     ti_vec_push(items, own);
     ti_boxes_normalize(items);
@@ -87,7 +132,7 @@ static ti_window_verdict close_chunk(search *s, int64_t c)
     }
     for (size_t t = s->count; t > 0 && verdict == TI_WINDOW_FITS; t--) {
         if (c < s->task[t - 1].split->chunks) {
-            verdict = settle(&s->task[t - 1], c, &s->items[t - 1]);
+            verdict = settle(s, t - 1, c);
             find_sources(s, t - 1);
         }
     }
@@ -136,7 +181,13 @@ static void end_found(found *f, const ti_windowed *task)
 
 ti_window_verdict ti_window_closure(const ti_windowed *task, size_t count, ti_spread **spread)
 {
-    search s = { .task = task, .count = count, .items = TI_NEW_ARRAY(ti_boxes, count) };
+    return ti_window_closure_less(task, count, NULL, spread);
+}
+
+ti_window_verdict ti_window_closure_less(const ti_windowed *task, size_t count, const ti_closure_less *less,
+                                         ti_spread **spread)
+{
+    search s = { .task = task, .count = count, .less = less, .items = TI_NEW_ARRAY(ti_boxes, count) };
     found *all = TI_NEW_ARRAY(found, count);
     ti_window_verdict verdict = TI_WINDOW_FITS;
     int64_t chunks = 0;

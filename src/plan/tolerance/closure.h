@@ -17,4 +17,16 @@
  * executes its chunk alone. Not to be used, and all NULL, unless they fit. */
 ti_window_verdict ti_window_closure(const ti_windowed *task, size_t count, ti_spread **spread);
 
+/* Items that nodes need not execute for themselves, since others compute them alone, and send what they write. */
+typedef struct ti_closure_less {
+    const ti_boxes *early; /* of chunk c of task t: early[t * chunks + c], in boxes of granules */
+    int64_t chunks;        /* of every task */
+    int64_t own;           /* a chunk; */
+    ti_boxes *wanted;      /* of each task gets what others leave to that one: appended */
+} ti_closure_less;
+
+/* The same without these. Chunks execute all of their own items. `less` NULL: with all. */
+ti_window_verdict ti_window_closure_less(const ti_windowed *task, size_t count, const ti_closure_less *less,
+                                         ti_spread **spread);
+
 #endif

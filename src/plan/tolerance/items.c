@@ -117,6 +117,19 @@ void ti_items_touching(const ti_shape *shape, const ti_access *access, const int
     }
 }
 
+void ti_items_take_rows(const ti_split *split, const ti_box *all, ti_boxes *items)
+{
+    for (int d = 0; d < 3; d++) {
+        bool whole = split->parts[d] == 1 && (d > 0 || split->chunks > 1);
+        for (size_t i = 0; i < items->count && whole; i++) {
+            if (!ti_box_is_empty(&items->data[i])) {
+                items->data[i].min[d] = all->min[d];
+                items->data[i].max[d] = all->max[d];
+            }
+        }
+    }
+}
+
 bool ti_items_are_diagonal(const ti_shape *shape)
 {
     bool diagonal = false;

@@ -16,7 +16,7 @@
  * neighbours have of that further inside than the depth (grid/spread.h).
  *
  * All of it is the same for all nodes. It is found for windows whose tasks have the same chunks, and touch elements as
- * many as items; others are not staged. A pure function of the tasks, and of where data lies before. Any thread. */
+ * many as items; for others see alone.h. A pure function of the tasks, and of where data lies before. Any thread. */
 #ifndef TI_STAGES_H
 #define TI_STAGES_H
 
@@ -27,12 +27,13 @@
 
 typedef enum ti_stage_verdict {
     TI_STAGE_FITS,
-    TI_STAGE_SPLITS,   /* tasks have different chunks, or read what is not around an element for each of their items */
-    TI_STAGE_CUSTOM,   /* a task reads by a custom mapper what is not the same on all nodes */
-    TI_STAGE_WHOLE,    /* a task's chunks may not be cut */
-    TI_STAGE_SHORT,    /* chunks are shorter than what is sent, and what waits for messages */
-    TI_STAGE_BEFORE,   /* what a task reads of before the window lies elsewhere than where its chunks are */
-    TI_STAGE_FORWARDS, /* a broadcast may be under way */
+    TI_STAGE_SPLITS,    /* tasks have different chunks, or read what is not around an element for each of their items */
+    TI_STAGE_CUSTOM,    /* a task reads by a custom mapper what is not the same on all nodes */
+    TI_STAGE_WHOLE,     /* a task's chunks may not be cut */
+    TI_STAGE_SHORT,     /* chunks are shorter than what is sent, and what waits for messages */
+    TI_STAGE_BEFORE,    /* what a task reads of before the window lies elsewhere than where its chunks are */
+    TI_STAGE_FORWARDS,  /* a broadcast may be under way */
+    TI_STAGE_SCATTERED, /* what nodes would execute lies in too many places (alone.h) */
     TI_STAGE_VERDICTS
 } ti_stage_verdict;
 
