@@ -497,8 +497,8 @@ static void usage(FILE *out)
           "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
           "  --collectives  off, discover or lookahead (default)\n"
           "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
-          "  --devices      as TACIT_DEVICES: with host:4:discrete each node has four devices, and contents are copied to\n"
-          "                 and from their memories; by hand they are not\n"
+          "  --devices      as TACIT_DEVICES: with host:4:discrete each node has four devices, and contents are\n"
+          "                 copied to and from their memories; by hand they are not\n"
           "  --iterations   in one sample (default: as many as make it long enough)\n"
           "  --json         JSON on standard output\n",
           out);
