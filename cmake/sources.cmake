@@ -158,6 +158,7 @@ set(TACIT_SOURCES
 
     exec/allocation_table.c
     exec/block_run.c
+    exec/busy.c
     exec/collective_issue.c
     exec/combine.c
     exec/dry.c
@@ -194,6 +195,7 @@ set(TACIT_SOURCES
     run/agreement.c
     run/attendant.c
     run/balance.c
+    run/shares.c
     run/choose.c
     run/claim.c
     run/counters.c

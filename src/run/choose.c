@@ -312,6 +312,14 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_
     system->explain = explains ? ti_explain_create() : NULL;
 }
 
+void ti_choose_direct(ti_system *system, const tacit_config *config, ti_comm *comm)
+{
+    const bool wanted = config->device_mpi == TACIT_DEVICE_MPI_ON ||
+                        (config->device_mpi == TACIT_DEVICE_MPI_AUTO && comm->reaches_cuda);
+    system->direct = wanted && system->accelerator == TI_CUDA && config->comm_delay == 0;
+    comm->never_packs = system->direct;
+}
+
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)
 {
     system->local_nodes = TI_MAX(local_nodes, 1);

@@ -128,7 +128,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     tacit_config config;
     char balance[MODEL_BALANCE];
     model_config(r, &config);
-    model_balance(r, program->nodes, balance, &config);
+    const gen_rng at = *r;
     model_paths paths;
     model_more(r, &config);
     model_files(r, folder, &paths, &config);
@@ -140,6 +140,9 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         const char *list = lists[gen_between(r, 0, 8)][is_cuda];
         config.devices = kind ? list : NULL;
     }
+    model_balance(&at, program->nodes, balance, &config);
+    gen_rng direct = { gen_mix(at.state ^ 0xd17e) };
+    config.device_mpi = gen_chance(&direct, 50) ? TACIT_DEVICE_MPI_ON : TACIT_DEVICE_MPI_DEFAULT;
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);

@@ -1,6 +1,8 @@
 /* Random programs through the public interface: see model_run.h. */
 #include "model_run.h"
 
+#include "run/device_list.h"
+
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -724,16 +726,39 @@ void model_remove_files(const char *folder)
     }
 }
 
+/* How many devices of a node share its work. */
+static int sharers(const tacit_config *config)
+{
+    ti_device_list list;
+    ti_strbuf why = { 0 };
+    bool good = ti_device_list_parse(config->devices, config->host_devices, &list, &why);
+    ti_strbuf_fini(&why);
+    return good ? (list.idle_host ? 0 : list.hosts) + list.opencls + list.cudas : 0;
+}
+
+/* =8+1, for one node in two. Returns the length. */
+static size_t add_devices(gen_rng *r, int count, char *text, size_t room)
+{
+    size_t length = 0;
+    for (int d = 0; d < count && (d > 0 || gen_chance(r, 50)); d++) {
+        length += (size_t)snprintf(text + length, room - length, "%c%d", d ? '+' : '=',
+                                   (int)gen_between(r, 1, gen_chance(r, 20) ? 1000 : 4));
+    }
+    return length;
+}
+
 void model_balance(const gen_rng *r, int nodes, char text[MODEL_BALANCE], tacit_config *out)
 {
-    gen_rng own = { gen_mix(r->state ^ 0xba1a) };
+    gen_rng own = { gen_mix(r->state ^ 0xba1a) }, devices = { gen_mix(r->state ^ 0xde71) };
     size_t length = 0;
     const int64_t choices = gen_between(&own, 0, 4);
+    const int count = gen_chance(&devices, 50) ? sharers(out) : 0;
     for (int64_t c = 0, after = gen_between(&own, 0, 3); c < choices && nodes <= 20; c++) {
         length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d:", c ? "/" : "", (int)after);
         for (int i = 0; i < nodes; i++) {
             length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d", i ? "," : "",
                                        (int)gen_between(&own, 1, gen_chance(&own, 20) ? 1000 : 4));
+            length += add_devices(&devices, count, text + length, MODEL_BALANCE - length);
         }
         after += gen_between(&own, 1, 8);
     }

@@ -97,10 +97,7 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-            ti_instruction_want(graph, (ti_need){ task, -1 }, command->as.transfer.buffer, &command->as.transfer.box[i],
-                                TI_HOST_MEMORY);
-        }
+        ti_instruction_want_transfer(graph, command);
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {

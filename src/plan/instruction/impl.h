@@ -178,6 +178,9 @@ void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* The memory that the messages for a task of this node come to: the host's, or that of the only accelerator that
+ * executes it, if the network reaches it. Called by graph.c and transfer.c, too. */
+int ti_instruction_receiver(const ti_instruction_graph *graph, const ti_task *task);
 /* Place an execution of one piece if all that it needs but partial results has been allocated; whether it has. */
 bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
 /* Compile one if all that it needs has been allocated; whether it has. */
@@ -186,6 +189,7 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 
 /* ---- transfer.c: called by window.c and graph.c */
 
+void ti_instruction_want_transfer(ti_instruction_graph *graph, const ti_command *command);
 /* How many of `left` commands are messages of one task and buffer that need nothing but the allocation found last. */
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */
