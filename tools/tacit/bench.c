@@ -33,8 +33,17 @@ static const struct bench {
 };
 
 static const char usage[] =
-    "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, see `tacit bench NAME --help`\n"
-    "       tacit bench --list [--json]             the names\n";
+    "Usage: tacit bench NAME [ARGUMENTS]\n"
+    "       tacit bench --list [--json]\n"
+    "\n"
+    "Runs the benchmark NAME, on two nodes if it is about messages. Under a launcher it takes the nodes that are there:\n"
+    "`tacit run -n 4 tacit bench comm`. ARGUMENTS are the benchmark's own; `tacit bench NAME --help` has them.\n"
+    "\n"
+    "  --list       the names, and what each of them measures\n"
+    "  --json       the list, or what was measured, as JSON\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "The exit status is that of the benchmark, or 126 or 127 if it cannot be run or was not built.\n";
 
 /* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit; NULL if that cannot be known; free with ti_strfree. */
 static char *bench_path(const char *name)
