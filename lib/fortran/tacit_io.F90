@@ -197,7 +197,8 @@ contains
       allocate (list(0))
       if (present(attributes)) list = attributes
       o%attributes = size(list)
-      call conclude(ctx, c_move(ctx%handle, buffer%handle, for_c(path), o, for_c(dataset), for_c(xdmf), list, .true._c_bool), status)
+      call conclude(ctx, c_move(ctx%handle, buffer%handle, for_c(path), o, for_c(dataset), for_c(xdmf), list, &
+                                .true._c_bool), status)
    end subroutine
 
    ! Read a file into a buffer of its shape, or into a part of one.
@@ -213,7 +214,8 @@ contains
       type(tacit_attribute) :: list(1)
       type(options) :: o
       o = options_of(type, lower, upper, split, tolerant)
-      call conclude(ctx, c_move(ctx%handle, buffer%handle, for_c(path), o, for_c(dataset), for_c(), list, .false._c_bool), status)
+      call conclude(ctx, c_move(ctx%handle, buffer%handle, for_c(path), o, for_c(dataset), for_c(), list, &
+                                .false._c_bool), status)
    end subroutine
 
    type(options) function options_of(type, lower, upper, split, tolerant) result(o)

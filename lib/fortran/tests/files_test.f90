@@ -76,16 +76,19 @@ contains
       call tacit_files_wait(ctx)
 
       call tacit_buffer_write(ctx, u, at('u.npy'), TACIT_DOUBLE, lower=[1], upper=[2], status=status)
-      call expect('a box of one dimension', status /= 0 .and. index(tacit_last_error(ctx), "1 dimensions, and buffer 'u' has 2") > 0)
+      call expect('a box of one dimension', status /= 0 .and. &
+                  index(tacit_last_error(ctx), "1 dimensions, and buffer 'u' has 2") > 0)
       call tacit_buffer_write(ctx, u, at('u.npy'), TACIT_DOUBLE, lower=[0, 1], upper=[2, 2], status=status)
-      call expect('a box from 0', status /= 0 .and. index(tacit_last_error(ctx), 'dimension 1 of lower and upper is 0 to 2') > 0)
+      call expect('a box from 0', status /= 0 .and. &
+                  index(tacit_last_error(ctx), 'dimension 1 of lower and upper is 0 to 2') > 0)
       long = repeat('n', 80)
       call tacit_buffer_write(ctx, u, at('f.h5'), TACIT_DOUBLE, attributes=[tacit_attribute_of(long, 1)], status=status)
       call expect('a long name', status /= 0 .and. index(tacit_last_error(ctx), 'attribute 1 is too long') > 0)
       call tacit_buffer_write(ctx, u, at('u.txt'), TACIT_DOUBLE, status=status)
       call expect('another suffix', status /= 0 .and. index(tacit_last_error(ctx), 'u.txt') > 0)
       call tacit_fill(ctx, v, 9d0, status)
-      call expect('a value of another size', status /= 0 .and. index(tacit_last_error(ctx), "buffer 'v', which has 4 bytes") > 0)
+      call expect('a value of another size', status /= 0 .and. &
+                  index(tacit_last_error(ctx), "buffer 'v', which has 4 bytes") > 0)
    end subroutine
 
    subroutine read_all()

@@ -254,7 +254,8 @@ program fortran_test
    call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, one_to_one())], node=tacit_num_nodes(ctx) - 1)
    call tacit_fence_read(ctx, where_it_ran, nodes)
    call expect('a placed task', all(nodes == tacit_num_nodes(ctx) - 1))
-   call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, all_of_it())], owner=1, priority=2, whole_chunk=.true.)
+   call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, all_of_it())], owner=1, priority=2, &
+                     whole_chunk=.true.)
    call tacit_fence_read(ctx, where_it_ran, nodes)
    call expect('one on its owner', all(nodes == 0))
    call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, all_of_it())], node=0, owner=1, status=status)

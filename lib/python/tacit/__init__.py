@@ -317,7 +317,7 @@ class Context:
         if name is not None:
             desc["name"] = name.encode()
         if init is not None:
-            contents = numpy.ascontiguousarray(init, dtype)
+            contents = numpy.asarray(init, dtype, order="C")  # which leaves a number without dimensions
             if contents.shape != shape:
                 raise ValueError(f"init has the shape {contents.shape}, but the buffer {shape}")
             desc["init"] = contents.ctypes.data
