@@ -72,8 +72,9 @@ static tacit_status attributes_of(tacit_context *ctx, const attribute *list, int
     for (int i = 0; i < count; i++) {
         const attribute *a = &list[i];
         if (!memchr(a->name, 0, NAME) || !memchr(a->text, 0, TEXT)) {
-            return tacit_refuse(ctx, TACIT_ERROR_RANGE, "attribute %d is too long: names have at most %d bytes, texts %d",
-                                i + 1, NAME - 1, TEXT - 1);
+            return tacit_refuse(ctx, TACIT_ERROR_RANGE,
+                                "attribute %d is too long: names have at most %d bytes, texts %d", i + 1, NAME - 1,
+                                TEXT - 1);
         }
         out[i] = (tacit_file_attribute){ a->name, 0, a->text };
         if (a->kind == KIND_INTEGER) {
