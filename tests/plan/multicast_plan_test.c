@@ -236,8 +236,8 @@ static void it_is_reported(void **state)
     plan_fini(&p);
 }
 
-/* A report changes no plan: node 0 has one, and looks at reads of tasks without collectives only for that. What it finds
- * must not make it forget who wrote the tiles, or it would not wait for their readers as the others do. */
+/* A report changes no plan: node 0 has one, and looks at reads of tasks without collectives only for that. What it
+ * finds must not make it forget who wrote the tiles, or it would not wait for their readers as the others do. */
 static void a_report_forgets_no_source(void **state)
 {
     (void)state;
