@@ -77,9 +77,9 @@ static uint64_t planned_cost(ti_tree tree, uint32_t count, uint64_t segments)
     TI_UNREACHABLE();
 }
 
-/* These are the costs of one broadcast in a network that is idle. Where several meet, as in a factorisation, relays wait
- * at each hop, and copy what they forward: a broadcast that is found must promise more than that. Simulated Cholesky
- * factorisations are faster with planned trees of 128 KiB to 8 MiB where this says that they are up to twice as slow
+/* These are the costs of one broadcast in a network that is idle. Where several meet, as in a factorisation, relays
+ * wait at each hop, and copy what they forward: so one that is found must promise half the time. Simulated Cholesky
+ * factorisations with tiles of 128 KiB to 2 MiB are faster with planned trees, whichever cost is the smaller one
  * (doc/broadcasts.md). */
 bool ti_tree_is_planned(ti_tree tree, uint32_t count, uint64_t segments)
 {

@@ -23,7 +23,8 @@ typedef struct ti_tracing {
     size_t value_bytes;   /* of fences, so far */
 } ti_tracing;
 
-/* Nothing if TACIT_TRACE is not set, nor for the contexts of a process behind the sixteenth. False and a sentence in `why` if the file cannot be made. */
+/* Nothing if TACIT_TRACE is not set, nor for the contexts of a process behind the sixteenth. False and a sentence in
+ * `why` if the file cannot be made. */
 bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_system *system, ti_strbuf *why);
 /* What a file says of the run: versions, the settings, the command; how it runs, and over which network. */
 void ti_tracing_add_facts(ti_recorder *recorder, const tacit_config *config, const char *progress, const char *network);

@@ -279,15 +279,15 @@ static const char *given_of_kernels(const simulate_options *o)
 
 static int calibrate(const simulate_options *o, int count, char **file)
 {
-    const char *more = o->points         ? "--heat1d"
-                       : o->nodes.count  ? "--nodes"
-                       : o->network      ? "--network"
-                       : o->machine      ? "--machine"
-                       : o->trace        ? "--trace"
-                       : o->replay       ? "--replay and --durations"
-                       : o->json         ? "--json"
+    const char *more = o->points          ? "--heat1d"
+                       : o->nodes.count   ? "--nodes"
+                       : o->network       ? "--network"
+                       : o->machine       ? "--machine"
+                       : o->trace         ? "--trace"
+                       : o->replay        ? "--replay and --durations"
+                       : o->json          ? "--json"
                        : given_of_heat(o) ? given_of_heat(o)
-                                         : given_of_kernels(o);
+                                          : given_of_kernels(o);
     if (more) {
         return tool_fail(TOOL_USAGE, "--calibrate measures this machine and takes no other option; leave out %s", more);
     }
