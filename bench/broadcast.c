@@ -376,12 +376,14 @@ static void usage(FILE *out)
         "[--compute MS] [--json]\n"
         "How long it takes to bring a payload from node 0 to all others, by tacit's trees and by MPI.\n"
         "  --bytes LIST      bytes, separated by commas (default: 8 to 64 MiB, factors of 8 and of 4)\n"
-        "  --algorithm LIST  of naive (a message to each), flat, binomial, binary, chain (trees that the sender finds),\n"
-        "                    planned-binomial, planned-binary, planned-chain, auto, MPI_Bcast, MPI_Ibcast (default: all)\n"
-        "  --seconds S       for everything (default: 240); each way has one sample of each size at least, whatever that takes\n"
+        "  --algorithm LIST  of naive (a message to each), flat, binomial, binary, chain (trees that the sender\n"
+        "                    finds), planned-binomial, planned-binary, planned-chain, auto, MPI_Bcast, MPI_Ibcast\n"
+        "                    (default: all)\n"
+        "  --seconds S       for everything (default: 240); each way has one sample of each size at least, whatever\n"
+        "                    that takes\n"
         "  --progress MODE   how nodes run: default, inline, shared or thread (default: shared, with one worker)\n"
-        "  --compute MS      all nodes but the first and the last are in a kernel of so many ms meanwhile, and the time\n"
-        "                    is that of the last one (3 nodes or more)\n"
+        "  --compute MS      all nodes but the first and the last are in a kernel of so many ms meanwhile, and the\n"
+        "                    time is that of the last one (3 nodes or more)\n"
         "  --json            JSON on standard output\n",
         out);
 }

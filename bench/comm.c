@@ -4,8 +4,10 @@
  * Kernels do nothing, so that an iteration is what its transfers take, planning included. By hand, the same bytes go
  * from and to memory of the same size, by blocking calls. Three programs take turns in one run: by hand, through
  * tacit in the mode that is asked for, and through tacit in another one, with messages between pairs only if nothing
- * else is said. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of samples,
- * and the medians of the ratios and differences of samples that follow each other, with their 95 % intervals. */
+ * else is said. With devices that have memories of their own (--devices) contents are copied there and back, too; by
+ * hand they are not. A sample is a number of iterations and a barrier, timed on node 0. Reported are medians of
+ * samples, and the medians of the ratios and differences of samples that follow each other, with their 95 %
+ * intervals. */
 #include "tacit/tacit.h"
 
 #include "check.h"
@@ -51,6 +53,7 @@ typedef struct options {
     bool json;
     const program *program;
     int mode, other, iterations;
+    const char *devices; /* NULL: what TACIT_DEVICES says */
     pairs_sizes sizes;
 } options;
 
@@ -449,13 +452,12 @@ static result measure(bench *b, const options *o, size_t bytes)
 
 static void print_text(const options *o, const result *r)
 {
-    printf(
-        "%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over %s %.3f [%.3f, "
-        "%.3f]  %.2f collectives %.2f messages (%s: %.2f, %.2f)  least %.2f %.2f %.2f us\n",
-        r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
-        1e6 * r->more.low, 1e6 * r->more.high, modes[o->other], r->over_other.median, r->over_other.low,
-        r->over_other.high, r->collectives[0], r->sent[0], modes[o->other], r->collectives[1], r->sent[1],
-        1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
+    printf("%10zu B  by hand %10.2f us  tacit %10.2f us  rate %.3f [%.3f, %.3f]  %+.2f us [%+.2f, %+.2f]  over %s %.3f "
+           "[%.3f, %.3f]  %.2f collectives %.2f messages (%s: %.2f, %.2f)  least %.2f %.2f %.2f us\n",
+           r->bytes, 1e6 * r->by_hand, 1e6 * r->tacit, r->rate.median, r->rate.low, r->rate.high, 1e6 * r->more.median,
+           1e6 * r->more.low, 1e6 * r->more.high, modes[o->other], r->over_other.median, r->over_other.low,
+           r->over_other.high, r->collectives[0], r->sent[0], modes[o->other], r->collectives[1], r->sent[1],
+           1e6 * r->least[0], 1e6 * r->least[1], 1e6 * r->least[2]);
     fflush(stdout);
 }
 
@@ -476,9 +478,9 @@ static json_t *to_json(const result *r)
 static int print_json(const bench *b, const options *o, json_t *list)
 {
     const char *schedule = getenv("TACIT_COLLECTIVE_SCHEDULE");
-    json_t *head = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s}", "benchmark", "comm", "pattern", o->program->name,
+    json_t *head = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "benchmark", "comm", "pattern", o->program->name,
                              "nodes", b->nodes, "collectives", modes[o->mode], "other", modes[o->other], "schedule",
-                             schedule ? schedule : "auto");
+                             schedule ? schedule : "auto", "devices", o->devices ? o->devices : "");
     return pairs_print_json(head, list);
 }
 
@@ -486,17 +488,20 @@ static int print_json(const bench *b, const options *o, json_t *list)
 
 static void usage(FILE *out)
 {
-    fputs(
-        "usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] [--against MODE] [--iterations N] [--json]\n"
-        "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of MPI.\n"
-        "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil;\n"
-        "                 gather-all, stencil-all, parts or two-all-gathers, which lookahead is for\n"
-        "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
-        "  --collectives  off, discover or lookahead (default)\n"
-        "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
-        "  --iterations   in one sample (default: as many as make it long enough)\n"
-        "  --json         JSON on standard output\n",
-        out);
+    fputs("usage: tacit run -n N tacit bench comm --pattern PATTERN [--bytes LIST] [--collectives MODE] "
+          "[--against MODE] [--devices LIST] [--iterations N] [--json]\n"
+          "Iterations per second of programs that only communicate, through tacit and by hand with the collectives of\n"
+          "MPI.\n"
+          "  --pattern      all-gather, gather-scatter, gather-broadcast, all-to-all, nbody or stencil;\n"
+          "                 gather-all, stencil-all, parts or two-all-gathers, which lookahead is for\n"
+          "  --bytes LIST   bytes per node, separated by commas (default 8,1024,65536,1048576,4194304)\n"
+          "  --collectives  off, discover or lookahead (default)\n"
+          "  --against      the other mode in the same run: off (default: messages), discover or lookahead\n"
+          "  --devices      as TACIT_DEVICES: with host:4:discrete each node has four devices, and contents are\n"
+          "                 copied to and from their memories; by hand they are not\n"
+          "  --iterations   in one sample (default: as many as make it long enough)\n"
+          "  --json         JSON on standard output\n",
+          out);
 }
 
 static bool parse_value(const char *name, const char *value, void *to)
@@ -508,6 +513,10 @@ static bool parse_value(const char *name, const char *value, void *to)
     if (strcmp(name, "--iterations") == 0) {
         o->iterations = atoi(value);
         return o->iterations > 1;
+    }
+    if (strcmp(name, "--devices") == 0) {
+        o->devices = value;
+        return *value != '\0';
     }
     bool is_other = strcmp(name, "--against") == 0;
     for (int i = 1; (is_other || strcmp(name, "--collectives") == 0) && i < 4; i++) {
@@ -543,7 +552,7 @@ static int run(bench *b, const options *o)
 {
     json_t *list = json_array();
     for (int i = 0; i < 2; i++) {
-        tacit_config config = { .collectives = i ? o->other : o->mode };
+        tacit_config config = { .collectives = i ? o->other : o->mode, .devices = o->devices };
         check(NULL, tacit_init(&config, &b->ctx[i]), "tacit_init");
     }
     for (int i = 0; i < o->sizes.count; i++) {

@@ -260,18 +260,18 @@ static int print_json(const bench *b)
 
 static void usage(FILE *out)
 {
-    fputs(
-        "usage: tacit bench device [--device NAME] [--bytes N] [--bodies N] [--side N] [--steps N] [--samples N] [--json]\n"
-        "tacit on a device against OpenCL or CUDA by hand, on the same device and in the same run.\n"
-        "  --device NAME  opencl:N or cuda:N (default: the first GPU of CUDA, else the first device of OpenCL)\n"
-        "  --bytes N      bytes of a copy (default 67108864)\n"
-        "  --bodies N     bodies of N-body (default 16384)\n"
-        "  --side N       cells of a side, of waves (default 2048)\n"
-        "  --steps N      steps of a sample (default 10)\n"
-        "  --samples N    samples of each, from 5 to 201 (default 21)\n"
-        "  --json         JSON on standard output\n"
-        "Exit status 3: there is no such device.\n",
-        out);
+    fputs("usage: tacit bench device [--device NAME] [--bytes N] [--bodies N] [--side N] [--steps N] [--samples N] "
+          "[--json]\n"
+          "tacit on a device against OpenCL or CUDA by hand, on the same device and in the same run.\n"
+          "  --device NAME  opencl:N or cuda:N (default: the first GPU of CUDA, else the first device of OpenCL)\n"
+          "  --bytes N      bytes of a copy (default 67108864)\n"
+          "  --bodies N     bodies of N-body (default 16384)\n"
+          "  --side N       cells of a side, of waves (default 2048)\n"
+          "  --steps N      steps of a sample (default 10)\n"
+          "  --samples N    samples of each, from 5 to 201 (default 21)\n"
+          "  --json         JSON on standard output\n"
+          "Exit status 3: there is no such device.\n",
+          out);
 }
 
 static bool take_name(const char *value, char *out, size_t size)

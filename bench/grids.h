@@ -1,5 +1,5 @@
 /* The programs of `tacit bench latency`: steps of explicit schemes on grids of one, two and three dimensions, for tacit
- * and by hand alike. Two fields take turns; a step replaces elements of one of them by the other's. */
+ * and by hand alike. Two fields take turns: a step computes new elements of one of them from the other. */
 #ifndef BENCH_GRIDS_H
 #define BENCH_GRIDS_H
 

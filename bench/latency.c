@@ -403,8 +403,8 @@ static void usage(FILE *out)
         "                 [--steps M] [--rounds R] [--size FACTOR] [--progress MODE] [--json]\n"
         "Whether windows of pure tasks pay on a network with a large latency.\n"
         "  --program LIST   of heat1d, wave2d, star3d (default: all)\n"
-        "  --strategy LIST  of off, overlap (borders alone wait for messages), halo, staged, auto, hand (MPI by hand); off, where\n"
-        "                   all waits, is always measured (default: all)\n"
+        "  --strategy LIST  of off, overlap (borders alone wait for messages), halo, staged, auto, hand (MPI by\n"
+        "                   hand); off, where all waits, is always measured (default: all)\n"
         "  --b LIST         tasks of a window, up to 32 (default 2,4,8)\n"
         "  --delay LIST     microseconds by which messages are late (default 0,200,1000)\n"
         "  --steps M        steps that are timed (64)\n"
@@ -413,8 +413,8 @@ static void usage(FILE *out)
         "  --progress MODE  how nodes run: default, inline, shared or thread (default: default)\n"
         "  --json           JSON on standard output\n"
         "On its own, `tacit bench latency --links US[:MBIT] [--nodes N] [--seconds S] ...` measures ranks in network\n"
-        "namespaces whose links are so late and carry so many Mbit/s each way; it needs root and Open MPI, and ends after\n"
-        "S seconds (120). All else is as above; --delay is 0 if it is not given.\n",
+        "namespaces whose links are so late and carry so many Mbit/s each way; it needs root and Open MPI, and ends\n"
+        "after S seconds (120). All else is as above; --delay is 0 if it is not given.\n",
         out);
 }
 

@@ -545,9 +545,9 @@ static void planning_row(const planning_result *r)
 
 static void running_title(const options *o)
 {
-    printf(
-        "\nempty tasks, us per task (median of %d pairs of %d tasks): submission / total, ratio of totals [95 %% interval]\n",
-        PAIRS, o->tasks);
+    printf("\nempty tasks, us per task (median of %d pairs of %d tasks): submission / total, "
+           "ratio of totals [95 %% interval]\n",
+           PAIRS, o->tasks);
     printf("%-12s %7s %15s %15s %22s", "pattern", "workers", "tacit", "OpenMP", "tacit / OpenMP");
     if (has_starpu) {
         printf(" %15s %22s", "StarPU", "tacit / StarPU");

@@ -70,15 +70,16 @@ set(TACIT_SOURCES
     trace/clock_sync.c
     trace/dot.c
     trace/explain.c
-    trace/explain_reason.c
-    trace/read.c
-    trace/explain_tile.c
     trace/explain_overlap.c
+    trace/explain_reason.c
+    trace/explain_tile.c
     trace/explain_window.c
+    trace/read.c
     trace/recorder.c
 
     plan/track/deps.c
     plan/track/note.c
+    plan/track/state.c
     plan/track/tracker.c
 
     plan/task/forward.c
@@ -86,10 +87,11 @@ set(TACIT_SOURCES
     plan/task/horizon.c
     plan/task/producer.c
 
+    plan/holder/copies.c
+    plan/holder/holder.c
+    plan/holder/interner.c
+
     plan/version/discovery.c
-    plan/version/copies.c
-    plan/version/holder.c
-    plan/version/interner.c
     plan/version/multicast.c
     plan/version/replay.c
     plan/version/transfer.c
@@ -107,37 +109,42 @@ set(TACIT_SOURCES
     plan/command/anticipate.c
     plan/command/bundle.c
     plan/command/cut.c
-    plan/command/stage.c
     plan/command/divide.c
     plan/command/edge.c
     plan/command/emit.c
     plan/command/forward.c
     plan/command/graph.c
-    plan/command/multicast.c
     plan/command/late.c
+    plan/command/multicast.c
     plan/command/overlap.c
     plan/command/placed.c
     plan/command/plan.c
     plan/command/pure.c
     plan/command/reduce.c
     plan/command/replay.c
-    plan/command/shape.c
     plan/command/seen.c
+    plan/command/shape.c
+    plan/command/stage.c
     plan/command/tell.c
     plan/command/wide.c
     plan/command/window.c
 
+    plan/memory/budget.c
+    plan/memory/coherence.c
+    plan/memory/memory.c
+
     plan/instruction/blocks.c
-    plan/instruction/budget.c
-    plan/instruction/coherence.c
+    plan/instruction/bundle.c
     plan/instruction/coherent_copies.c
     plan/instruction/collective.c
+    plan/instruction/cycle.c
+    plan/instruction/cycle_step.c
     plan/instruction/follow.c
     plan/instruction/graph.c
     plan/instruction/keep.c
     plan/instruction/kernel.c
-    plan/instruction/memory.c
     plan/instruction/places.c
+    plan/instruction/point.c
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
     plan/instruction/refuse.c
@@ -145,21 +152,21 @@ set(TACIT_SOURCES
     plan/instruction/spill.c
     plan/instruction/staging.c
     plan/instruction/template.c
-    plan/instruction/bundle.c
     plan/instruction/tile.c
     plan/instruction/transfer.c
     plan/instruction/window.c
 
     exec/allocation_table.c
     exec/block_run.c
+    exec/busy.c
     exec/collective_issue.c
     exec/combine.c
     exec/dry.c
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
-    exec/job.c
     exec/host_threads.c
+    exec/job.c
     exec/outbox.c
     exec/purity.c
     exec/trace.c
@@ -188,6 +195,7 @@ set(TACIT_SOURCES
     run/agreement.c
     run/attendant.c
     run/balance.c
+    run/shares.c
     run/choose.c
     run/claim.c
     run/counters.c

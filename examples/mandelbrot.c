@@ -9,7 +9,8 @@
  *     TACIT_BALANCE=auto tacit run -n 4 mandelbrot       measured ones
  *     TACIT_BALANCE=3,2,1,1 tacit run -n 4 mandelbrot    these
  *
- * Workers of one node need none of this: they take parts of its chunk as they come. */
+ * Workers of one node need none of this: they take parts of its chunk as they come. Devices of a node do, and get
+ * shares of the node's rows in the same way: TACIT_DEVICES=opencl:0,host TACIT_BALANCE=auto mandelbrot. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -29,41 +30,55 @@ struct mandelbrot_options {
 
 /* ---------------------------------------------------------------- the set, used by kernels and by --verify */
 
-/* The arguments of the kernels: points, at most so many iterations, and how much of the plane. */
-struct view_of_set {
-    uint64_t rows, columns, iterations;
-    double width;
-};
+/* The kernel for OpenCL and CUDA devices: a work-item draws a row. */
+#define DRAW                                                                                                           \
+    "TACIT_KERNEL draw(TACIT_VIEW(counts), TACIT_CHUNK(c), TACIT_VALUE(struct view_of_set, s))\n"                      \
+    "{\n"                                                                                                              \
+    "    TACIT_FOR (i, c, 0)\n"                                                                                        \
+    "        for (ulong j = 0; j < s.columns; j++)\n"                                                                  \
+    "            TACIT_AT2(uint32_t, counts, i, j) = iterations_of(s, i, j);\n"                                        \
+    "}\n"
 
-/* How many iterations of z -> z z + c stay within the circle of radius 2, for a c above the real axis: the nearer a row
- * is to the last one, the longer it takes. */
-static uint32_t iterations_of(const struct view_of_set *s, size_t i, size_t j)
-{
-    const double x0 = -0.75 + s->width * ((double)j / (double)s->columns - 0.5);
-    const double y0 = 0.3 * s->width * (double)(s->rows - 1 - i) / (double)s->rows;
-    double x = 0, y = 0;
-    uint32_t n = 0;
-    while (n < s->iterations && x * x + y * y <= 4) {
-        const double next = x * x - y * y + x0;
-        y = 2 * x * y + y0;
-        x = next;
-        n++;
-    }
-    return n;
-}
+TACIT_BOTH(
+    draw_text, DRAW,
+    /* The arguments of the kernels: points, at most so many iterations, and how much of the plane. */
+    struct view_of_set {
+        uint64_t rows, columns, iterations;
+        double width;
+    };
+
+    /* How many iterations of z -> z z + c stay within the circle of radius 2, for a c above the real axis: the nearer a
+     * row is to the last one, the longer it takes. */
+    static uint32_t iterations_of(struct view_of_set s, uint64_t i, uint64_t j) {
+        const double x0 = -0.75 + s.width * ((double)j / (double)s.columns - 0.5);
+        const double y0 = 0.3 * s.width * (double)(s.rows - 1 - i) / (double)s.rows;
+        double x = 0, y = 0;
+        uint32_t n = 0;
+        while (n < s.iterations && x * x + y * y <= 4) {
+            const double next = x * x - y * y + x0;
+            y = 2 * x * y + y0;
+            x = next;
+            n++;
+        }
+        return n;
+    });
 
 /* ---------------------------------------------------------------- kernels */
 
-/* Views: iterations, and who has computed each row. */
+/* View: iterations. */
 static void draw(const tacit_launch *l)
 {
     const struct view_of_set *s = l->args;
-    const tacit_view counts = l->view[0], owner = l->view[1];
-    TACIT_FOR (i, l->chunk, 0) {
-        TACIT_AT1(int32_t, owner, i) = l->node;
+    TACIT_FOR (i, l->chunk, 0)
         for (size_t j = 0; j < s->columns; j++)
-            TACIT_AT2(uint32_t, counts, i, j) = iterations_of(s, i, j);
-    }
+            TACIT_AT2(uint32_t, l->view[0], i, j) = iterations_of(*s, i, j);
+}
+
+/* View: which node has which row, and so has drawn it, since both tasks are split alike. */
+static void sign(const tacit_launch *l)
+{
+    TACIT_FOR (i, l->chunk, 0)
+        TACIT_AT1(int32_t, l->view[0], i) = l->node;
 }
 
 /* ---------------------------------------------------------------- the program, as tasks */
@@ -95,12 +110,18 @@ static double draw_frame(tacit_context *ctx, const struct mandelbrot_options *o,
     const tacit_task draw_it = {
         .name = "draw",
         .range = TACIT_RANGE(o->rows),
-        .kernel = { .host = draw },
+        .kernel = example_kernel(draw, draw_text, "draw", 0),
         TACIT_ARGS(s),
-        .access = { tacit_write(counts, tacit_components(tacit_dim(0), tacit_full(), tacit_full())),
-                    tacit_write(owner, tacit_one_to_one()) },
+        .access = { tacit_write(counts, tacit_components(tacit_dim(0), tacit_full(), tacit_full())) },
+    };
+    const tacit_task sign_it = {
+        .name = "sign",
+        .range = TACIT_RANGE(o->rows),
+        .kernel = { .host = sign },
+        .access = { tacit_write(owner, tacit_one_to_one()) },
     };
     const double begin = example_seconds();
+    CHECK(tacit_submit(ctx, &sign_it));
     CHECK(tacit_submit(ctx, &draw_it));
     CHECK(tacit_retune(ctx));
     return example_seconds() - begin;
@@ -131,7 +152,7 @@ static bool is_right(const struct mandelbrot_options *o, const struct outcome *o
     const struct view_of_set s = view_of(o, o->frames - 1);
     for (size_t i = 0; i < o->rows; i++)
         for (size_t j = 0; j < o->columns; j++)
-            if (out->counts[i * o->columns + j] != iterations_of(&s, i, j))
+            if (out->counts[i * o->columns + j] != iterations_of(s, i, j))
                 return false;
     return true;
 }

@@ -1,4 +1,4 @@
-/* examples/market.h: files in the Matrix Market format, for cg and cholesky.
+/* examples/market.h: files in the Matrix Market format, for cg, powers and cholesky.
  *
  * The first line says what is in the file: entries with their coordinates, or all elements of an array; real or whole
  * numbers; a general matrix, or the lower half of a symmetric one. Then come the sizes, then the numbers. What is wrong

@@ -84,6 +84,19 @@ static double norm_of(const struct matrix *a)
 
 /* ---------------------------------------------------------------- kernels */
 
+/* The kernel for OpenCL and CUDA devices: a work-item computes a row. */
+static const char product_text[] =
+    "TACIT_KERNEL multiply(TACIT_VIEW(start), TACIT_VIEW(column), TACIT_VIEW(value), TACIT_VIEW(x), TACIT_VIEW(to),\n"
+    "                      TACIT_CHUNK(c), TACIT_VALUE(double, norm))\n"
+    "{\n"
+    "    TACIT_FOR (i, c, 0) {\n"
+    "        double sum = 0;\n"
+    "        for (ulong e = TACIT_GET1(uint64_t, start, i); e < TACIT_GET1(uint64_t, start, i + 1); e++)\n"
+    "            sum += TACIT_GET1(double, value, e) * TACIT_GET1(double, x, TACIT_GET1(uint32_t, column, e));\n"
+    "        TACIT_AT1(double, to, i) = sum / norm;\n"
+    "    }\n"
+    "}\n";
+
 /* View: the first vector, to be written. */
 static void fill(const tacit_launch *k)
 {
@@ -154,7 +167,7 @@ static void submit_product(tacit_context *ctx, const struct system *s, double no
         &(tacit_task){
             .name = "multiply",
             .range = s->rows,
-            .kernel = { .host = multiply },
+            .kernel = example_kernel(multiply, product_text, "multiply", 0),
             TACIT_ARGS(norm),
             .access = { tacit_read(s->start, row_and_next), tacit_read(s->column, tacit_custom(s->entries_of_rows)),
                         tacit_read(s->value, tacit_custom(s->entries_of_rows)),

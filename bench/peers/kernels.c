@@ -1,3 +1,4 @@
+/* The arithmetic of the programs in this folder: see kernels.h. */
 #include "kernels.h"
 
 #include <math.h>

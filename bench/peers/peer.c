@@ -1,3 +1,4 @@
+/* Command line, clock and output of the programs in this folder: see peer.h. */
 #include "peer.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A matrix in tiles, its kernels, and the output of the programs that factorise it: see tiles.h. */
 #include "tiles.h"
 
 #include <cblas.h>

@@ -78,6 +78,14 @@ enum {
     TACIT_OVERLAP_OFF = 3      /* all of a chunk waits */
 };
 
+/* Whether messages leave from and arrive in the memory of CUDA devices: tacit_config.device_mpi. */
+enum {
+    TACIT_DEVICE_MPI_DEFAULT = 0, /* auto */
+    TACIT_DEVICE_MPI_AUTO = 1,    /* if the MPI says that it takes their addresses (MPIX_Query_cuda_support) */
+    TACIT_DEVICE_MPI_ON = 2,      /* it does, whatever it says */
+    TACIT_DEVICE_MPI_OFF = 3      /* all go by way of the host's memory */
+};
+
 /* Who carries out collectives: tacit_config.collective_schedule. */
 enum {
     TACIT_COLLECTIVE_SCHEDULE_DEFAULT = 0, /* auto */
@@ -251,13 +259,18 @@ typedef struct tacit_config {
      * or else with 1 ns for an item, on all workers of a node. It does not depend on what is measured. doc/latency.md.
      * The same on all nodes. */
     int overlap; /* TACIT_OVERLAP (auto, on or off): TACIT_OVERLAP_... */
-    /* How large the nodes' shares are, of tasks that are split along dimension 0 and have no .hint.weights. "auto":
-     * equal ones at first, then in proportion to how fast nodes have computed, which is measured and taken over where
-     * all nodes wait for each other: at some waits, and in tacit_retune. "2,1,1": these. "16:2,1,1/64:3,1,1": these
+    /* How large the nodes' shares are, of tasks that are split along dimension 0 and have no .hint.weights, and those
+     * of the devices of each node. "auto": equal ones at first, then in proportion to how fast nodes and devices have
+     * computed, which is measured and taken over where all nodes wait for each other: at some waits, and in
+     * tacit_retune. "2,1,1": these. "2=8+1,1,1": these for devices of the first node, too. "16:2,1,1/64:3,1,1": these
      * after so many of such tasks, at the next wait; in this form the log (TACIT_LOG=info) says what was chosen, so
      * that another run can repeat it. Results are the same, but for the last bits of reductions of floating-point
      * numbers, as with all hints. doc/balance.md. The same on all nodes. */
     const char *balance; /* TACIT_BALANCE: NULL or "off": equal shares */
+    /* Whether messages leave from the memory of CUDA devices, and arrive there on nodes where one device executes what
+     * needs them. Collectives and what placed tasks need go by way of the host's memory. doc/devices.md. Nodes may
+     * differ. */
+    int device_mpi; /* TACIT_DEVICE_MPI (auto, on or off): TACIT_DEVICE_MPI_... */
 } tacit_config;
 
 TACIT_C_END_

@@ -102,10 +102,10 @@ TACIT_API tacit_status tacit_barrier(tacit_context *ctx);
  * a window has, from the latency of the network now and from what kernels have cost since the last choice
  * (doc/latency.md). auto does so by itself in the first tacit_wait after 16 pure tasks, and whenever there have been
  * twice as many as at the last choice, so this is for programs whose steps become something else. With
- * TACIT_BALANCE=auto, choose anew how large the shares of the nodes are, from how fast they have computed since
- * the last choice (doc/balance.md); at waits this happens likewise, after 16 tasks that take part. Measured values
- * enter planning nowhere else; all nodes choose the same, and log it (TACIT_LOG=info) in the form in which
- * TACIT_LATENCY and TACIT_BALANCE repeat it. With other settings it only waits.
+ * TACIT_BALANCE=auto, choose anew how large the shares of the nodes and of their devices are, from how fast they
+ * have computed since the last choice (doc/balance.md); at waits this happens likewise, after 16 tasks that take
+ * part. Measured values enter planning nowhere else; all nodes choose the same, and log it (TACIT_LOG=info) in the
+ * form in which TACIT_LATENCY and TACIT_BALANCE repeat it. With other settings it only waits.
  *
  *   errors  those of tacit_wait
  *   thread  the context's

@@ -1,8 +1,9 @@
-/* What the Fortran module calls (tacit.F90): arrays by their descriptors, dimensions the other way round, indices from 1.
+/* What the Fortran module calls (tacit.F90): arrays by their descriptors, dimensions the other way round,
+ * indices from 1.
  *
- * Fortran stores the first index next to each other, tacit the last: dimension d of an array of rank n is dimension n - d of
- * the buffer. Elements lie in memory as Fortran has them, and nothing is ever transposed. Calls: application thread; what
- * kernels call: any. */
+ * Fortran stores the first index next to each other, tacit the last: dimension d of an array of rank n is the
+ * buffer's dimension n - d. Elements lie in memory as Fortran has them, and nothing is ever transposed. Calls:
+ * application thread; what kernels call: any. */
 #include <ISO_Fortran_binding.h>
 #include <string.h>
 
@@ -276,8 +277,8 @@ const void *tacit_fortran_args(const tacit_launch *k)
     return (const char *)k->args + sizeof(heading);
 }
 
-/* The memory that a view lies in, as an array of `shape`; its first `count` elements in each dimension are the view, whose
- * indices begin with `lower`. */
+/* The memory that a view lies in, as an array of `shape`; its first `count` elements in each dimension are the view,
+ * whose indices begin with `lower`. */
 void *tacit_fortran_view(const tacit_launch *k, int index, int64_t *shape, int64_t *lower, int64_t *count)
 {
     const tacit_view *v = &k->view[index - 1];

@@ -112,7 +112,8 @@ uint64_t io_bytes(const io_plan *plan);
 /* ---- files that are not complete, and whether all nodes see the same file (place.c) */
 
 enum { IO_PART_PATH = IO_PATH + 16 };
-/* PATH.1f3a9c02.part: a name that no node has looked up before, so that none finds a file of its own there, or of before. */
+/* PATH.1f3a9c02.part: a name that no node has looked up before, so that none finds a file of its own there, or of
+ * before. */
 const char *io_part_path(const io_plan *plan, const io_state *s, char out[IO_PART_PATH]);
 uint32_t io_new_mark(void);
 /* What runs that were killed have left of this file is removed. Node 0. */

@@ -1,7 +1,7 @@
 /* A node's part of a file: which bytes lie where, and moving them. The thread of the host task.
  *
- * The file is row-major, and so is memory, but rows of memory lie apart where an allocation is larger than what the task
- * sees. What is contiguous in the file goes in one call, however many pieces it has in memory, up to IOV_MAX. */
+ * The file is row-major, and so is memory, but rows of memory lie apart where an allocation is larger than what the
+ * task sees. What is contiguous in the file goes in one call, however many pieces it has in memory, up to IOV_MAX. */
 #include "file.h"
 
 #include <errno.h>

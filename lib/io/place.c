@@ -1,8 +1,9 @@
-/* Names of files that are not complete, what is left of them, and whether nodes see the same file. Threads of host tasks.
+/* Names of files that are not complete, what is left of them, and whether nodes see the same file. Threads of host
+ * tasks.
  *
- * The mark in a name is new for each file that is written. A node that does not see the file system of node 0 then finds
- * nothing, instead of a file of an earlier run; and one that remembers names for a while, as clients of NFS do, has
- * nothing to remember. */
+ * The mark in a name is new for each file that is written. A node that does not see the file system of node 0 then
+ * finds nothing, instead of a file of an earlier run; and one that remembers names for a while, as clients of NFS do,
+ * has nothing to remember. */
 #include "file.h"
 
 #include <ctype.h>

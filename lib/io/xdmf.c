@@ -54,10 +54,10 @@ static void put_step(FILE *out, const io_plan *plan, int buffer_dims)
     const bool flat = buffer_dims < 2;
     const char *three = buffer_dims == 3 ? "3D" : "2D";
     const size_t per = a->dims > buffer_dims ? a->size[buffer_dims] : 1;
-    fprintf(
-        out,
-        "%s%.17g --><Grid GridType=\"Uniform\"><Time Value=\"%.17g\"/><Topology TopologyType=\"%sCoRectMesh\" Dimensions=\"",
-        mark, plan->time, plan->time, three);
+    fprintf(out,
+            "%s%.17g --><Grid GridType=\"Uniform\"><Time Value=\"%.17g\"/><Topology TopologyType=\"%sCoRectMesh\" "
+            "Dimensions=\"",
+            mark, plan->time, plan->time, three);
     fputs(flat ? "1 " : "", out);
     put_sizes(out, a, buffer_dims, 0);
     fputs(buffer_dims == 0 ? "1" : "", out);
@@ -68,13 +68,13 @@ static void put_step(FILE *out, const io_plan *plan, int buffer_dims)
             n == 3 ? "ORIGIN_DXDYDZ" : "ORIGIN_DXDY", n, n == 3 ? "0 0 0" : "0 0", n, n == 3 ? "1 1 1" : "1 1");
     fputs("<Attribute Name=\"", out);
     put_escaped(out, plan->dataset);
-    fprintf(
-        out,
-        "\" Center=\"Node\" AttributeType=\"%s\"><DataItem Format=\"HDF\" NumberType=\"%s\" Precision=\"%zu\" Dimensions=\"",
-        per == 1   ? "Scalar"
-        : per == 3 ? "Vector"
-                   : "Matrix",
-        kind, a->type_size);
+    fprintf(out,
+            "\" Center=\"Node\" AttributeType=\"%s\"><DataItem Format=\"HDF\" NumberType=\"%s\" Precision=\"%zu\" "
+            "Dimensions=\"",
+            per == 1   ? "Scalar"
+            : per == 3 ? "Vector"
+                       : "Matrix",
+            kind, a->type_size);
     fputs(flat ? "1 " : "", out);
     put_sizes(out, a, a->dims, 0);
     fputs(buffer_dims == 0 ? "1" : "", out);

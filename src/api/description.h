@@ -1,7 +1,7 @@
 /* Descriptions of tasks as words, for the table of shapes (api/shapes.h): written down, compared by value, hashed.
  *
- * All but the bytes of arguments counts, in one list (`fields` in description.c). What has the description of a form
- * is all but node, buffers and boxes. Application thread. */
+ * Everything but the bytes of arguments counts; one list says so (`fields` in description.c). The description of a
+ * form leaves out node, buffers and boxes. Application thread. */
 #ifndef TI_DESCRIPTION_H
 #define TI_DESCRIPTION_H
 

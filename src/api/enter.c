@@ -106,11 +106,10 @@ void ti_context_notice_host_work(tacit_context *ctx)
     }
     uint64_t now = ti_clock_ns();
     if (ctx->entered && now - ctx->entered > LONG_HOST_WORK_NS && ti_runtime_has_fenced(ctx->runtime)) {
-        ti_log(
-            TI_LOG_WARNING,
-            "this is a dry run, whose fences give zeros, and the program has worked for %d s outside of tacit since the "
-            "last call; leave such work out if tacit_is_dry_run",
-            (int)((now - ctx->entered) / 1000000000u));
+        ti_log(TI_LOG_WARNING,
+               "this is a dry run, whose fences give zeros, and the program has worked for %d s outside of tacit since "
+               "the last call; leave such work out if tacit_is_dry_run",
+               (int)((now - ctx->entered) / 1000000000u));
         now = UINT64_MAX;
     }
     ctx->entered = now;

@@ -137,8 +137,8 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     for (uint32_t i = 0; i < accesses; i++) {
         const tacit_access *a = &given->access[i];
         ti_footprint *touched = &out->tile[i];
-        if (TI_UNLIKELY(a->buffer != buffer)) {
-            if (a->buffer != *usable && !ti_buffer_is_usable(ctx, a->buffer)) {
+        if (TI_UNLIKELY(!buffer || a->buffer != buffer)) {
+            if (!a->buffer || (a->buffer != *usable && !ti_buffer_is_usable(ctx, a->buffer))) {
                 return false;
             }
             *usable = buffer = a->buffer;

@@ -62,18 +62,17 @@ static const row table[] = {
         "perhaps with *WEIGHT",
         "host",
         "devices that run kernels: auto are all GPUs, or the cores if there are none; a list has the cores, as several "
-        "devices or with memories of their own, CUDA's or OpenCL's; a weight of 1 to 1000 (else 1) says how large a part "
-        "of a node's work is theirs"),
+        "devices or with memories of their own, CUDA's or OpenCL's; a weight of 1 to 1000 (else 1) says how large a "
+        "part of a node's work is theirs"),
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
          "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
     MEMORY(
         "TACIT_DEVICE_MEMORY", device_memory, "bytes, with k, M, G or T, or 1% to 100% of the device's memory", "100%",
         "what a device with a memory of its own may allocate there; what no task needs next makes room, by way of the "
         "host's memory"),
-    TEXT(
-        "TACIT_KERNEL_CACHE", kernel_cache, "directory, or off", "$XDG_CACHE_HOME/tacit, or ~/.cache/tacit",
-        "where compiled kernels of OpenCL and CUDA devices are kept, so that later runs need not compile them; nodes and "
-        "programs may share it"),
+    TEXT("TACIT_KERNEL_CACHE", kernel_cache, "directory, or off", "$XDG_CACHE_HOME/tacit, or ~/.cache/tacit",
+         "where compiled kernels of OpenCL and CUDA devices are kept, so that later runs need not compile them; nodes "
+         "and programs may share it"),
     MEMORY(
         "TACIT_MEMORY_LIMIT", memory_limit, "bytes, with k, M, G or T, or 1% to 100% of the machine's memory", "100%",
         "what a node may allocate for buffers and results; what needs more is refused before it is allocated. Nodes of "
@@ -139,34 +138,37 @@ static const row table[] = {
         "possible. The same on all nodes",
         TACIT_OVERLAP_AUTO, TACIT_OVERLAP_ON, TACIT_OVERLAP_OFF),
     TEXT(
-        "TACIT_BALANCE", balance, "off, auto, or weights of the nodes: 2,1,1 or 16:2,1,1/64:3,1,1", "off",
-        "how large the nodes' shares of split tasks are: equal, in proportion to how fast each has computed (auto: "
-        "measured, and taken over at some waits and at tacit_retune), or as given, from the start or after so many tasks, "
-        "as the log of another run says. The same on all nodes"),
+        "TACIT_BALANCE", balance,
+        "off, auto, or weights of the nodes, and perhaps of their devices: 2,1,1 or 16:2=8+1,1,1/64:3,1,1", "off",
+        "how large the shares of nodes, and of the devices of a node, are in split tasks: equal, in proportion to how "
+        "fast each has computed (auto: measured, and taken over at some waits and at tacit_retune), or as given, from "
+        "the start or after so many tasks, as the log of another run says. The same on all nodes"),
+    WORDS("TACIT_DEVICE_MPI", device_mpi, TACIT_DEVICE_MPI_AUTO, "auto|on|off", "auto",
+          "whether messages leave from and arrive in the memory of CUDA devices: if the MPI says that it can "
+          "(MPIX_Query_cuda_support), or whatever it says; off: all go by way of the host's memory",
+          TACIT_DEVICE_MPI_AUTO, TACIT_DEVICE_MPI_ON, TACIT_DEVICE_MPI_OFF),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
-        "microseconds by which every message and collective is delivered later than it would be: for trials of programs "
-        "on networks of a larger latency"),
+        "microseconds by which every message and collective is delivered later than it would be: for trials of "
+        "programs on networks of a larger latency"),
     WORDS(
         "TACIT_ADVICE", advice, 0, "0|1", "1 on a terminal",
         "1 says at the end of a run what has cost time in it, and the cure; nothing where all is well. That of node 0 "
         "counts for all",
         TACIT_ADVICE_OFF, TACIT_ADVICE_ON),
-    WORDS(
-        "TACIT_CHECK_PURE", check_pure, 0, "0|1", "0",
-        "1 finds kernels that are marked pure and are not: nodes compare samples of what windows of TACIT_LATENCY compute "
-        "on several of them, whenever the program waits. The same on all nodes",
-        0, 1),
-    TEXT(
-        "TACIT_LATENCY_TILE", latency_tile, "off, auto or bytes", "off",
-        "whether windows of TACIT_LATENCY are executed tile by tile, so that a tile goes through all tasks in the cache: "
-        "auto where they touch more than the last-level cache holds, by tiles of an eighth of it; or by tiles of so many "
-        "bytes, with k, M, G or T. Then one node has windows, too"),
+    WORDS("TACIT_CHECK_PURE", check_pure, 0, "0|1", "0",
+          "1 finds kernels that are marked pure and are not: nodes compare samples of what windows of TACIT_LATENCY "
+          "compute on several of them, whenever the program waits. The same on all nodes",
+          0, 1),
+    TEXT("TACIT_LATENCY_TILE", latency_tile, "off, auto or bytes", "off",
+         "whether windows of TACIT_LATENCY are executed tile by tile, so that a tile goes through all tasks in the "
+         "cache: auto where they touch more than the last-level cache holds, by tiles of an eighth of it; or by tiles "
+         "of so many bytes, with k, M, G or T. Then one node has windows, too"),
     TEXT("TACIT_GRAPH", graph, "path", "none", "write the task, command and instruction graphs to PATH.*.dot"),
     TEXT("TACIT_GRAPH_TASKS", graph_tasks, "first:last", "all tasks", "which tasks the graphs show, last not included"),
     TEXT(
         "TACIT_TRACE", trace, "path", "none",
-        "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same on "
-        "all nodes; of dry runs only simulated ones are recorded"),
+        "record what every node does, and when, in PATH.NODE.tacit-trace; `tacit trace` makes a report of it. The same "
+        "on all nodes; of dry runs only simulated ones are recorded"),
     TEXT("TACIT_DRY_RUN", dry_run, "NODES or NODES:NODE", "none",
          "plan as node NODE (0) of NODES, without MPI, and execute nothing; a report follows"),
     TEXT("TACIT_DRY_RUN_REPORT", dry_run_report, "path", "none", "write the report of a dry run as JSON, too"),

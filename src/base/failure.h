@@ -1,8 +1,8 @@
 /* The first error of a context that happened later, on whatever thread: kept, printed once, returned by every later
  * call.
  *
- * A kernel that is wrong is so on all nodes at about the same time. Its sentence is printed by whoever ends the job, in
- * the order of the nodes: the first one ends the job before the others have their turn. */
+ * A wrong kernel usually fails on all nodes at about the same time. So that its sentence is printed once, nodes end
+ * the job in the order of their numbers: the first one prints it and ends the job before the others have their turn. */
 #ifndef TI_FAILURE_H
 #define TI_FAILURE_H
 

@@ -1,12 +1,12 @@
-/* A communicator over another one, which delivers everything that much later (TACIT_COMM_DELAY): a network of a larger
- * latency, to try programs with.
+/* A communicator over another one, which delivers everything later by a given time (TACIT_COMM_DELAY): a network of a
+ * larger latency, to try programs with.
  *
- * What has been sent is handed to the other communicator when it is due. A payload of at most TI_DELAY_COPIED bytes is
- * copied and complete for its sender at once, as with a network that sends so much eagerly, if somebody polls in any
- * case; else it is complete when it has been sent, since nobody might come back to send it. A larger one is complete
- * when it has been sent, too. The frames and segments of broadcasts are late at every relay. A collective or barrier is
- * started at once, and its end is reported that much later: it costs one delay, whatever its algorithm. Notes are not
- * delayed: they carry no data of the program.
+ * What has been sent is handed to the other communicator when it is due. A payload of at most TI_DELAY_COPIED bytes
+ * is copied, and complete for its sender at once, as with a network that sends small messages eagerly. That holds only
+ * if some thread polls in any case; if not, nobody might come back to send it, so it is complete when it has been sent.
+ * So are larger ones. The frames and segments of broadcasts are late at every relay. A collective or barrier is started
+ * at once, and its end is reported that much later: it costs one delay, whatever its algorithm. Notes are not delayed:
+ * they carry no data of the program.
  *
  * Nothing waits in here: `due` of the communicator says when poll has something to do, so that waiting threads can
  * sleep until then, and `nap_ns` how long they may sleep at most, since what others send comes without a sign. */

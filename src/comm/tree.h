@@ -33,9 +33,9 @@ static inline uint64_t ti_tree_segments(uint64_t bytes, uint64_t segment)
     return bytes > segment ? (bytes + segment - 1) / segment : 1;
 }
 
-/* Whether a tree that all nodes have planned, which needs no offers, but whose nodes forward whole payloads, brings one
- * no later than the broadcast that its sender would find, by `tree` or TI_TREE_BY_SIZE. Of the latter, what is planned
- * is TI_TREE_BINOMIAL. */
+/* Whether a tree is to be taken that all nodes have planned, which needs neither offers nor copies, but whose nodes
+ * forward whole payloads: unless the broadcast that its sender would find, by `tree` or TI_TREE_BY_SIZE, promises to
+ * take less than half of its time. Of the latter, what is planned is TI_TREE_BINOMIAL. */
 bool ti_tree_is_planned(ti_tree tree, uint32_t count, uint64_t segments);
 
 /* How many messages bring a payload to the recipient that is farthest from the root. */

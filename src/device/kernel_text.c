@@ -1,12 +1,13 @@
 /* Kernels as text: see kernel_text.h.
  *
- * doc/devices.md explains the macros. A view is two parameters: the memory, and where element 0 would be in it with the
- * bytes from an index to the next; of a reduction, where the first group's partial result is, with the bytes to that of
- * the next group. TACIT_DIMS is defined when a program is compiled, one for each number of dimensions of a range.
- * Dimension 0 of devices is the one whose items are neighbours in memory, which is tacit's last. A language defines
- * tacit_global_, the index of a work-item, and TACIT_IN_MEMORY_, before these; for kernels with reductions, whose
- * groups lie along one dimension, tacit_group_ of tacit_groups_ and tacit_place_ of tacit_places_ in it. Each group has
- * a run of items along the range's dimension 0, in the order of partial results. */
+ * doc/devices.md explains the macros. A view is two parameters: the memory, and where element 0 would be in it with
+ * the bytes from an index to the next; of a reduction, where the first group's partial result is, with the bytes to
+ * that of the next group. TACIT_DIMS is defined when a program is compiled, one for each number of dimensions of a
+ * range. Dimension 0 of devices is the one whose items are neighbours in memory, which is tacit's last. A language
+ * defines tacit_global_, the index of a work-item, and TACIT_IN_MEMORY_, before these; for kernels with reductions,
+ * whose groups lie along one dimension, it defines the number of the group and of the item in it (tacit_group_,
+ * tacit_place_), and how many there are (tacit_groups_, tacit_places_). Each group has a run of items along the range's
+ * dimension 0, in the order of partial results. */
 #include "device/kernel_text.h"
 
 #include <string.h>

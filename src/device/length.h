@@ -1,9 +1,10 @@
-/* How long kernels took the last times: into how many parts one is worth being cut.
+/* How long kernels took the last times, and into how many parts it pays to cut one.
  *
- * A part that another worker runs has to be handed over, which takes as long as a short kernel. So a kernel that would
- * give parts shorter than TI_PART_NS is cut into fewer. It is known by its function and the number of its items; what
- * both have in common is taken to last about as long. Only some launches are measured, since reading the clock costs,
- * too. An estimate follows a shorter time at once, and a longer one slowly: that may be a thread that lost its core.
+ * A part that another worker runs has to be handed over, which takes as long as a short kernel. So a kernel that
+ * would give parts shorter than TI_PART_NS is cut into fewer. It is known by its function and the number of its items;
+ * launches with the same two are taken to last about as long. Only some launches are measured, since reading the clock
+ * costs, too. An estimate follows a shorter time at once, and a longer one slowly: that may be a thread that lost its
+ * core.
  *
  * `ti_lengths_parts` is called by one thread at a time, `ti_lengths_note` by any. */
 #ifndef TI_LENGTH_H

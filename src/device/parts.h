@@ -1,4 +1,4 @@
-/* How the workers of a host device cut a kernel: along the slowest dimension that has several items, at multiples of
+/* How a host device cuts a kernel for its workers: along the first dimension that has several items, at multiples of
  * its granule, into parts of equal size, or of about equal weights. Any thread. */
 #ifndef TI_PARTS_H
 #define TI_PARTS_H

@@ -1,8 +1,8 @@
 /* Collectives on their way to the communicator: started in the order of their sequence numbers, which is the same on
  * every node.
  *
- * One that is ready before its turn waits here. Those before it wait for nothing that comes after it, so it is never
- * for ever. Executor role. */
+ * One that is ready before its turn waits here. Those before it wait for nothing that comes after it, so every one
+ * gets its turn. Executor role. */
 #ifndef TI_COLLECTIVE_ISSUE_H
 #define TI_COLLECTIVE_ISSUE_H
 

@@ -1,9 +1,9 @@
-/* What allocations are used for: those are found of which less than half is ever touched. Of dry runs, and of live ones
- * at whose end there is advice.
+/* What allocations are used for: it finds those of which less than half is ever touched, in dry runs and in live runs
+ * that end with advice.
  *
- * Of every allocation of a buffer it is kept which boxes kernels, messages and fences touch, until these are half of
- * it; then it is *tight*, and nobody looks any more. The access whose view has most that nobody declares is the one to
- * blame for what is loose in the end. Executor role. */
+ * For every allocation of a buffer it notes which boxes kernels, messages and fences touch, until these are half of
+ * it; then the allocation is *tight*, and is not looked at any more. Of one that is loose in the end, the access is
+ * named whose view has most elements that no access declares. Executor role. */
 #ifndef TI_DRY_MEMORY_H
 #define TI_DRY_MEMORY_H
 

@@ -2,10 +2,10 @@
  *
  * Instructions come in order of their ids, without gaps. One is ready when all it depends on is complete; a horizon
  * or epoch is ready when everything before it is complete, which a watermark (the lowest id that is not) decides
- * without edges. So is a collective host task where it will run on the thread that does everything else too. Ids
- * below the watermark are complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels
- * leave by device, by priority, then by id; everything else (messages, copies, allocations) first in, first out.
- * Executor role. */
+ * without edges. Inline, where one thread does everything, the same holds for a collective host task. Ids below the
+ * watermark are complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by
+ * device, by priority, then by id; everything else (messages, copies, allocations) first in, first out. Executor role.
+ */
 #ifndef TI_ENGINE_H
 #define TI_ENGINE_H
 

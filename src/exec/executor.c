@@ -260,6 +260,21 @@ static ti_job *job_of(ti_executor *ex, const ti_instruction *i)
     return j;
 }
 
+/* Items of a kernel that is measured; 0: it is not. */
+static uint64_t measured_items(const ti_executor *ex, const ti_instruction *i)
+{
+    const bool counts = i->kind == TI_INSTRUCTION_KERNEL && ti_system_is_accelerator(ex->is.system, i->device) &&
+                        i->task->shape->balanced && ti_shape_is_shared(i->task->shape, ex->is.system);
+    return counts ? (uint64_t)ti_box_volume(&i->as.kernel.chunk) : 0;
+}
+
+static void launch_measured(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
+{
+    const uint64_t before = ti_clock_ns();
+    device_of(ex, i)->ops->launch(device_of(ex, i), 0, kernel);
+    ti_busy_launched(ex->is.busy, i->device, measured_items(ex, i), before, ti_clock_ns());
+}
+
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
@@ -267,6 +282,10 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     slot->job = j;
     if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
         launch_collective_host(ex, i, &j->kernel);
+        return;
+    }
+    if (TI_UNLIKELY(ex->is.busy != NULL)) {
+        launch_measured(ex, i, &j->kernel);
         return;
     }
     ti_device *device = device_of(ex, i);
@@ -615,6 +634,9 @@ static void retire(ti_executor *ex, uint64_t id)
         ex->tap->completed(ex->tap->user, slot->instruction);
     }
     ti_purity_note(ex->is.purity, &ex->table, slot->instruction);
+    if (TI_UNLIKELY(ex->is.busy != NULL) && measured_items(ex, slot->instruction)) {
+        ti_busy_ended(ex->is.busy, slot->instruction->device, ti_clock_ns());
+    }
     if (slot->job) {
         ti_jobs_return(&ex->jobs, slot->job);
         slot->job = NULL;

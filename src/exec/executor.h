@@ -16,6 +16,7 @@
 #include "comm/comm.h"
 #include "device/bounds/check.h"
 #include "device/device.h"
+#include "exec/busy.h"
 #include "exec/dry.h"
 #include "exec/engine.h"
 #include "exec/outbox.h"
@@ -57,6 +58,7 @@ typedef struct ti_executor_desc {
     ti_dry *dry;           /* count instead of executing; NULL: a live run */
     ti_dry_memory *memory; /* a live run: who wants to know what allocations are used for, or NULL */
     ti_bounds *bounds;     /* kernels are checked; or NULL */
+    ti_busy *busy;         /* who measures kernels of accelerators, that take part in TACIT_BALANCE; or NULL */
     ti_purity *purity;     /* keeps samples of what nodes compute redundantly; or NULL */
     /* Whether somebody still looks for the cause of a message of a wrong length; the failure waits for as long. Or
      * NULL. */

@@ -2,8 +2,8 @@
  *
  * The planner numbers the contents that sends carry (plan/instruction/sent.h). Those of one number and the same boxes
  * that have not left yet leave together. So the sender finds its broadcasts without being told who reads what (paper:
- * Denis et al. 2020, section 3.1). A send that is planned too late for that leaves later; of how many contents this is
- * so is counted with little memory, since sends know how many came before them. Executor role. */
+ * Denis et al. 2020, section 3.1). A send that is planned too late for that leaves by itself. How many contents had
+ * such a send is counted with little memory, since each send knows how many came before it. Executor role. */
 #ifndef TI_OUTBOX_H
 #define TI_OUTBOX_H
 

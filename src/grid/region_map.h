@@ -1,14 +1,14 @@
 /* A map from boxes to 64-bit values, with an index in space.
  *
- * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a query
- * for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is the
- * business of its users, who know when values are equal.
+ * The idea: an R-tree with small leaves. With few entries it is one leaf and a linear scan; with 100 000 tiles a
+ * query for one tile visits a handful of tree nodes. The map stores what it is given: cutting and merging entries is
+ * the business of its users, who know when values are equal.
  *
- * Searching is what costs, so it is avoided where possible. The map remembers where it found something last, and each
- * leaf where the next thing was found: a loop over entries in order searches the tree once per leaf, and the next time
- * not at all. A tall tree also has a hash from the corners that it was asked for to where it found them: tiles that are
- * used again and again are not searched for, however many there are. So has it one from boxes that consist of parts of
- * a few entries to those entries.
+ * Searches cost most, so they are avoided where possible. The map remembers where it found something last, and each
+ * leaf where the next thing was found: a loop over entries in order searches the tree once per leaf, and not at all the
+ * second time. A tall tree has two hashes beside it. One leads from the corners of boxes that it was asked for to where
+ * it found them, so that tiles in use are not searched for, however many there are. The other leads from a box that
+ * consists of a few entries to these entries.
  *
  * Invariants: entries are disjoint unless `overlapping` is set, so what one entry covers is looked for nowhere else.
  * A query's result is ordered by minimum corner, whatever the shape of the tree, so nodes with equal contents see equal

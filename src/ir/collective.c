@@ -77,7 +77,7 @@ bool ti_collective_together(const ti_collective *c, int q, uint32_t index, ti_bo
     }
     ti_box items = ti_split_chunk(&c->to.split, q), image[TI_MAPPER_BOXES]; /* groups have one chunk per node */
     int boxes = ti_mapper_image(&c->to.mapper, &c->to.extent, &items, image);
-    TI_ASSERT(boxes <= 1); /* find_groups in plan/version/holder.c sees to it */
+    TI_ASSERT(boxes <= 1); /* find_groups in plan/holder/holder.c sees to it */
     if (!boxes) {
         return false;
     }

@@ -13,6 +13,7 @@
 #include "grid/region.h"
 #include "grid/split.h"
 #include "ir/reduction.h"
+#include "ir/system.h"
 #include "tacit/tacit.h"
 
 /* A buffer as all stages know it. Lives until the horizon after its destruction has been executed. */
@@ -149,6 +150,14 @@ static inline ti_shape *ti_shape_new(ti_arena *arena, const char *name)
     shape->dims = 1;
     shape->gran[0] = shape->gran[1] = shape->gran[2] = 1;
     return shape;
+}
+
+/* Whether each of the devices that share a node's work gets a part of such a task. */
+static inline bool ti_shape_is_shared(const ti_shape *shape, const ti_system *system)
+{
+    const bool accelerated = system->accelerator & shape->accelerated;
+    return !shape->on_host && !shape->one_device &&
+           (system->accelerators == 0 || (accelerated && (system->idle_host || shape->host)));
 }
 
 /* Set the footprints, which the accesses and the range make; they go into the arena. */

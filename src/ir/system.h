@@ -1,5 +1,5 @@
-/* What the planners may know of the machine: numbers, no addresses, but for who wants to be told. Constant during a
- * run; the same on all nodes but for `node`.
+/* What the planners may know of the machine: numbers, and where to report what they find. Constant during a run, but
+ * for what `shares` points to; the same on all nodes but for `node`, devices and memories.
  *
  * Memory 0 is the host's. Devices either all share it (memories is 1), or the first `sharing` do and each other has
  * one of its own. Host devices come first; device 0 is one of them, and serves the host's memory. */
@@ -29,7 +29,11 @@ typedef struct ti_system {
     int accelerator;  /* which kind all of them are; 0: there are none */
     int sharing;      /* of these, the first: they compute in the host's memory; not looked at if memories is 1 */
     bool weighted;    /* devices get parts of a node's work in proportion to `weight`; else equal ones */
-    bool idle_host;   /* device 0, the only host device, gets those kernels only that no accelerator can run */
+    /* Those that hold instead, by node, TI_MAX_MEMORIES for each: of the devices that share its work, in their order;
+     * the first is 0: none do. NULL: none on any node. They change where nothing is planned, and nowhere else. */
+    const uint32_t *shares;
+    bool direct;    /* the network reads and writes the memory of accelerators itself */
+    bool idle_host; /* device 0, the only host device, gets those kernels only that no accelerator can run */
     uint32_t weight[TI_MAX_MEMORIES]; /* by device, at least 1; not looked at if not `weighted` */
     int memories;                     /* host memory and device memories */
     int workers;                      /* of each device: parts of a kernel that run at once */
@@ -55,6 +59,7 @@ typedef struct ti_system {
     uint64_t tile_least;        /* that a window touches there in sum, or it has no tiles */
     int overlap;                /* TI_CUTS_OFF ... */
     bool check_pure;            /* and say what of it nodes should compare: ti_samples */
+    bool derive_always;         /* instructions of steady loops, too: for tests */
     bool record;                /* derive the dependencies of commands too: only graphs and tests look at them */
     struct ti_explain *explain; /* who wants to know what becomes of edges between tasks, or NULL: trace/explain.h */
 } ti_system;
@@ -78,6 +83,22 @@ static inline int ti_system_hosts(const ti_system *system)
 static inline bool ti_system_is_accelerator(const ti_system *system, int device)
 {
     return device >= ti_system_hosts(system);
+}
+
+/* The first of the devices that share a node's work. */
+static inline int ti_system_first_sharer(const ti_system *system)
+{
+    return system->idle_host ? ti_system_hosts(system) : 0;
+}
+
+/* Weights of those from device `first` on; NULL: they get equal parts. */
+static inline const uint32_t *ti_system_weights(const ti_system *system, int first)
+{
+    const uint32_t *row = system->shares ? &system->shares[(size_t)system->node * TI_MAX_MEMORIES] : NULL;
+    if (row && row[0]) {
+        return &row[first - ti_system_first_sharer(system)];
+    }
+    return system->weighted ? &system->weight[first] : NULL;
 }
 
 /* Threads of this node that run kernels. */

@@ -1,4 +1,4 @@
-/* Weights of nodes: see balance.h. */
+/* Weights of nodes and devices: see balance.h. */
 #include "run/balance.h"
 
 #include "base/check.h"
@@ -16,48 +16,6 @@ enum {
     SHOWN = 60 /* characters of a setting, in sentences */
 };
 
-/* ---- which weights */
-
-static uint64_t mean_of_known(const uint64_t *rate, int nodes)
-{
-    unsigned __int128 sum = 0;
-    unsigned known = 0;
-    for (int i = 0; i < nodes; i++) {
-        sum += rate[i];
-        known += rate[i] > 0;
-    }
-    return known ? (uint64_t)(sum / known) : 0;
-}
-
-/* In proportion: a task takes as long as the node that has most, measured by its weight. */
-static bool pays(const uint32_t *now, const uint32_t *weight, int nodes)
-{
-    unsigned __int128 before = 0, after = 0;
-    bool any = false;
-    for (int i = 0; i < nodes; i++) {
-        before += now[i];
-        after += weight[i];
-    }
-    for (int i = 0; i < nodes; i++) {
-        any = any || 9 * now[i] * after >= 10 * weight[i] * before;
-    }
-    return any;
-}
-
-bool ti_balance_weigh(const uint64_t *rate, const uint32_t *now, int nodes, uint32_t *weight)
-{
-    const uint64_t mean = mean_of_known(rate, nodes);
-    uint64_t most = TI_MAX(mean, (uint64_t)1);
-    for (int i = 0; i < nodes; i++) {
-        most = TI_MAX(most, rate[i]);
-    }
-    for (int i = 0; i < nodes; i++) {
-        unsigned __int128 r = rate[i] ? rate[i] : mean;
-        weight[i] = (uint32_t)TI_MAX((r * TI_BALANCE_FULL + most / 2) / most, (unsigned __int128)1);
-    }
-    return mean > 0 && pays(now, weight, nodes);
-}
-
 /* ---- the setting */
 
 /* A number of at most DIGITS, behind which *text is afterwards. */
@@ -69,21 +27,63 @@ static bool take_number(const char **text, uint64_t least, uint64_t *out)
     return digits >= 1 && digits <= DIGITS && *out >= least;
 }
 
-/* The choice at *text, behind which it is afterwards: after how many tasks it counts, how many weights it has, and the
- * first `room` of these. */
-static bool take_choice(const char **text, uint64_t *after, uint32_t *weight, int room, int *count)
+/* A choice of a setting. */
+typedef struct choice {
+    uint64_t after; /* so many tasks */
+    int nodes;      /* that it has weights of */
+    int odd;        /* the first of them whose devices it has another number of weights of than there are; -1: none */
+    int given;      /* that number */
+} choice;
+
+/* =8+1, behind which *text is afterwards. */
+static bool take_devices(const char **text, uint32_t row[TI_MAX_MEMORIES], int *count)
 {
-    const char *colon = strchr(*text, ':'), *slash = strchr(*text, '/');
-    *after = 0;
-    *count = 0;
-    if (colon && (!slash || colon < slash) && (!take_number(text, 0, after) || *(*text)++ != ':')) {
+    uint64_t number;
+    for (*count = 0; **text == (*count ? '+' : '='); ++*count) {
+        ++*text;
+        if (*count == TI_MAX_MEMORIES || !take_number(text, 1, &number) || number > MAX_WEIGHT) {
+            return false;
+        }
+        row[*count] = (uint32_t)number;
+    }
+    return true;
+}
+
+/* Weight, and those of its devices, of the next node. */
+static bool take_node(const char **text, ti_balance *b, bool holds, choice *c)
+{
+    uint32_t row[TI_MAX_MEMORIES] = { 0 };
+    uint64_t number;
+    const int node = c->nodes++;
+    if (!take_number(text, 1, &number) || number > MAX_WEIGHT || !take_devices(text, row, &c->given)) {
         return false;
     }
-    for (uint64_t number; take_number(text, 1, &number) && number <= MAX_WEIGHT; ++*text) {
-        if (*count < room) {
-            weight[*count] = (uint32_t)number;
-        }
-        ++*count;
+    if (node >= b->comm->num_nodes) {
+        return true;
+    }
+    const bool is_known = node == b->comm->node || b->shares.are_alike;
+    if (is_known && c->given && c->odd < 0 && c->given != ti_shares_count(&b->shares)) {
+        c->odd = node;
+    }
+    if (holds) {
+        b->weight[node] = (uint32_t)number;
+    }
+    if (holds && ti_shares_of(&b->shares, node)) {
+        memcpy(ti_shares_of(&b->shares, node), row, sizeof(row));
+    }
+    return c->odd < 0;
+}
+
+/* The choice at *text, behind which it is afterwards, holds from now on, or is only looked at. False: it means
+ * nothing, or, if it is `odd`, nothing here. */
+static bool take_choice(const char **text, ti_balance *b, bool holds, choice *c)
+{
+    const char *colon = strchr(*text, ':'), *slash = strchr(*text, '/');
+    *c = (choice){ .odd = -1 };
+    if (colon && (!slash || colon < slash) && (!take_number(text, 0, &c->after) || *(*text)++ != ':')) {
+        return false;
+    }
+    for (; take_node(text, b, holds, c); ++*text) {
         if (**text != ',') {
             bool ends = **text == '\0' || **text == '/';
             *text += **text == '/' && (*text)[1];
@@ -93,30 +93,43 @@ static bool take_choice(const char **text, uint64_t *after, uint32_t *weight, in
     return false;
 }
 
-/* All choices of a setting; they come in order. `weight` is scratch. */
-static bool check_list(const char *setting, int nodes, uint32_t *weight, ti_strbuf *why)
+static void refuse(const ti_balance *b, const char *setting, const choice *c, ti_strbuf *why)
 {
-    uint64_t after, last = 0;
-    int count;
+    if (c->odd >= 0) {
+        ti_strbuf_add(
+            why,
+            "TACIT_BALANCE is '%.*s', which has %d weights for the devices of node %d, but %d share its work; "
+            "give one for each, or leave out = and what follows it",
+            SHOWN, setting, c->given, c->odd, ti_shares_count(&b->shares));
+        return;
+    }
+    ti_strbuf_add(why,
+                  "TACIT_BALANCE is '%.*s', but must be off, auto, or one weight from 1 to %d for each node, as in "
+                  "2,1,1, and perhaps of its devices, as in 2=8+1,1,1; behind a slash others may follow that count "
+                  "after so many tasks, as in 2,1/64:3,1",
+                  SHOWN, setting, MAX_WEIGHT);
+}
+
+/* All choices of a setting; they come in order. */
+static bool check_list(ti_balance *b, const char *setting, ti_strbuf *why)
+{
+    uint64_t last = 0;
+    choice c;
     const char *at = setting;
     do {
         bool is_first = at == setting;
-        if (!take_choice(&at, &after, weight, nodes, &count) || (!is_first && after <= last)) {
-            ti_strbuf_add(
-                why,
-                "TACIT_BALANCE is '%.*s', but must be off, auto, or one weight from 1 to %d for each node, as "
-                "in 2,1,1; behind a slash others may follow that count after so many tasks, as in 2,1/64:3,1",
-                SHOWN, setting, MAX_WEIGHT);
+        if (!take_choice(&at, b, false, &c) || (!is_first && c.after <= last)) {
+            refuse(b, setting, &c, why);
             return false;
         }
-        if (count != nodes) {
+        if (c.nodes != b->comm->num_nodes) {
             ti_strbuf_add(why,
                           "TACIT_BALANCE is '%.*s', which has %d weights where there are %d nodes; give one for each "
                           "node, or auto",
-                          SHOWN, setting, count, nodes);
+                          SHOWN, setting, c.nodes, b->comm->num_nodes);
             return false;
         }
-        last = after;
+        last = c.after;
     } while (*at);
     return true;
 }
@@ -124,27 +137,26 @@ static bool check_list(const char *setting, int nodes, uint32_t *weight, ti_strb
 static void find_next(ti_balance *b)
 {
     const char *at = b->list;
-    uint64_t after = UINT64_MAX;
-    int count;
+    choice c = { .after = UINT64_MAX };
     if (at && *at) {
-        take_choice(&at, &after, NULL, 0, &count);
+        take_choice(&at, b, false, &c);
     }
-    b->due = after;
+    b->due = c.after;
 }
 
 static void take_next(ti_balance *b)
 {
-    uint64_t after;
-    int count;
-    take_choice(&b->list, &after, b->weight, b->comm->num_nodes, &count);
+    choice c;
+    take_choice(&b->list, b, true, &c);
     b->has_weights = true;
     find_next(b);
 }
 
-static void add_weights(ti_strbuf *out, const uint32_t *weight, int nodes)
+static void add_weights(const ti_balance *b, ti_strbuf *out)
 {
-    for (int i = 0; i < nodes; i++) {
-        ti_strbuf_add(out, "%s%u", i ? "," : "", weight[i]);
+    for (int i = 0; i < b->comm->num_nodes; i++) {
+        ti_strbuf_add(out, "%s%u", i ? "," : "", b->weight[i]);
+        ti_shares_add(&b->shares, i, out);
     }
 }
 
@@ -152,20 +164,13 @@ static void add_weights(ti_strbuf *out, const uint32_t *weight, int nodes)
 static void remember(ti_balance *b)
 {
     ti_strbuf_add(&b->said, "%s%llu:", b->said.length ? "/" : "", (unsigned long long)b->tasks);
-    add_weights(&b->said, b->weight, b->comm->num_nodes);
+    add_weights(b, &b->said);
 }
 
+/* Whether there is anything to choose. */
 static bool measures(const ti_balance *b, bool is_dry)
 {
-    if (is_dry || b->comm->num_nodes == 1) {
-        return false;
-    }
-    bool any = b->comm->ops->sum(b->comm, b->system->accelerators > 0) > 0;
-    if (any && b->comm->node == 0) {
-        ti_log(TI_LOG_WARNING, "TACIT_BALANCE=auto measures kernels on cores only, and a node has accelerators: all "
-                               "nodes get equal shares; give weights instead, as in TACIT_BALANCE=2,1");
-    }
-    return !any;
+    return !is_dry && (b->comm->num_nodes > 1 || ti_shares_count(&b->shares) > 1);
 }
 
 bool ti_balance_init(ti_balance *b, const char *setting, ti_comm *comm, const ti_system *system, bool is_dry,
@@ -179,16 +184,20 @@ bool ti_balance_init(ti_balance *b, const char *setting, ti_comm *comm, const ti
         return true;
     }
     b->weight = TI_NEW_ARRAY(uint32_t, (size_t)nodes);
+    for (int i = 0; i < nodes; i++) {
+        b->weight[i] = TI_SHARES_FULL;
+    }
+    ti_shares_init(&b->shares, system, is_dry);
     if (strcmp(setting, "auto") == 0) {
         b->on = b->measures = measures(b, is_dry);
         b->due = FIRST_TASKS;
-    } else if (check_list(setting, nodes, b->weight, why)) {
+    } else if (check_list(b, setting, why)) {
         b->on = true;
         b->list = setting;
         find_next(b);
     }
-    for (int i = 0; i < nodes; i++) {
-        b->weight[i] = TI_BALANCE_FULL;
+    if (b->measures || strchr(setting, '=')) {
+        ti_shares_open(&b->shares);
     }
     if (b->list && b->due == 0) {
         take_next(b);
@@ -200,63 +209,43 @@ bool ti_balance_init(ti_balance *b, const char *setting, ti_comm *comm, const ti
 void ti_balance_fini(ti_balance *b)
 {
     ti_free(b->weight, b->weight ? (size_t)b->system->num_nodes * sizeof(*b->weight) : 0);
+    ti_shares_fini(&b->shares);
     ti_strbuf_fini(&b->said);
 }
 
 /* ---- measuring */
 
-/* Of what all workers share, one needs so much of the device's time; devices have a share each. */
+/* Of what all workers share, one needs so much of the device's time. What not all devices share is the node's, of which
+ * host devices have a share each. */
 void ti_balance_note_part(ti_balance *b, const ti_host_part *part)
 {
-    if (part->task && part->task->shape->balanced) {
-        uint64_t together = (uint64_t)(TI_MIN(part->parts, b->system->workers) * ti_system_hosts(b->system));
-        atomic_fetch_add_explicit(&b->ns, (ti_clock_ns() - part->start) / together, memory_order_relaxed);
-        atomic_fetch_add_explicit(&b->done, part->items, memory_order_relaxed);
+    const ti_shape *shape = part->task ? part->task->shape : NULL;
+    if (!shape || !shape->balanced) {
+        return;
     }
-}
-
-/* A rate travels as a number of 21 bits: its leading ones, and by how many bits these are shifted. So three of them fit
- * into a sum, where each node has a place of its own. */
-enum { LEADING = 15, CODE = 21, CODES = 3 };
-
-static uint64_t code_of(uint64_t rate)
-{
-    uint64_t shift = 0;
-    while (rate >> shift >= (uint64_t)1 << LEADING) {
-        shift++;
+    const uint64_t ns = (ti_clock_ns() - part->start) / (uint64_t)TI_MIN(part->parts, b->system->workers);
+    if (ti_shape_is_shared(shape, b->system)) {
+        ti_shares_note(&b->shares, part->worker / b->system->workers, part->items, ns);
+        return;
     }
-    return shift << LEADING | rate >> shift;
-}
-
-static uint64_t rate_of(uint64_t code)
-{
-    return (code & (((uint64_t)1 << LEADING) - 1)) << (code >> LEADING);
-}
-
-static void gather(ti_comm *comm, uint64_t own, uint64_t *rate)
-{
-    const uint64_t mask = ((uint64_t)1 << CODE) - 1;
-    for (int first = 0; first < comm->num_nodes; first += CODES) {
-        int place = comm->node - first;
-        uint64_t mine = place >= 0 && place < CODES ? code_of(own) << (CODE * place) : 0;
-        uint64_t all = (uint64_t)comm->ops->sum(comm, (int64_t)mine);
-        for (int i = 0; i < CODES && first + i < comm->num_nodes; i++) {
-            rate[first + i] = rate_of(all >> (CODE * i) & mask);
-        }
-    }
+    atomic_fetch_add_explicit(&b->ns, ns / (uint64_t)ti_system_hosts(b->system), memory_order_relaxed);
+    atomic_fetch_add_explicit(&b->done, part->items, memory_order_relaxed);
 }
 
 /* Items in a second, of all nodes. False: too little was measured to say anything. */
 static bool measure(ti_balance *b, uint64_t *rate)
 {
-    uint64_t done = atomic_load_explicit(&b->done, memory_order_relaxed);
-    uint64_t ns = atomic_load_explicit(&b->ns, memory_order_relaxed);
+    uint64_t done, ns;
     const int64_t enough = (int64_t)MIN_NS * b->comm->num_nodes;
-    if (b->comm->ops->sum(b->comm, (int64_t)ns) < enough) {
+    const uint64_t of_node = atomic_load_explicit(&b->ns, memory_order_relaxed);
+    const uint64_t longest = ti_shares_sum(&b->shares, &done, &ns);
+    done += atomic_load_explicit(&b->done, memory_order_relaxed);
+    ns += of_node;
+    if (b->comm->ops->sum(b->comm, (int64_t)(longest + of_node)) < enough) {
         return false;
     }
     unsigned __int128 own = (unsigned __int128)done * 1000000000u / TI_MAX(ns, (uint64_t)1);
-    gather(b->comm, done && ns ? (uint64_t)TI_MIN(own, (unsigned __int128)INT64_MAX) : 0, rate);
+    ti_gather(b->comm, done && ns ? (uint64_t)TI_MIN(own, (unsigned __int128)INT64_MAX) : 0, rate);
     atomic_store_explicit(&b->done, 0, memory_order_relaxed);
     atomic_store_explicit(&b->ns, 0, memory_order_relaxed);
     return true;
@@ -269,7 +258,7 @@ static void say(ti_balance *b, const char *why)
     remember(b);
     if (b->comm->node == 0) {
         ti_strbuf now = { 0 };
-        add_weights(&now, b->weight, b->comm->num_nodes);
+        add_weights(b, &now);
         ti_log(TI_LOG_INFO, "balance: after %llu tasks the nodes' weights are %s: %s; the same again: TACIT_BALANCE=%s",
                (unsigned long long)b->tasks, now.text, why, b->said.text);
         ti_strbuf_fini(&now);
@@ -304,12 +293,16 @@ static bool choose_by_rates(ti_balance *b, uint64_t *rate, uint32_t *weight)
         say_no(b, "kernels took too little time to measure them");
         return false;
     }
-    if (!ti_balance_weigh(rate, b->weight, b->comm->num_nodes, weight)) {
+    const bool of_devices = ti_shares_choose(&b->shares, b->comm);
+    const bool of_nodes = ti_weigh(rate, b->weight, b->comm->num_nodes, weight);
+    if (!of_devices && !of_nodes) {
         say_no(b, "others would save less than a tenth");
         return false;
     }
-    memcpy(b->weight, weight, bytes);
-    b->has_weights = true;
+    if (of_nodes) {
+        memcpy(b->weight, weight, bytes);
+        b->has_weights = true;
+    }
     say(b, "in proportion to the items in a second that were measured");
     return true;
 }

@@ -1,10 +1,11 @@
-/* TACIT_BALANCE: how much of a task each node gets, from what was measured, or as another run chose (doc/balance.md).
+/* TACIT_BALANCE: how much of a task each node gets, and each device of it, from what was measured, or as another run
+ * chose (doc/balance.md).
  *
  * A task that is split along dimension 0 over the nodes, and has no weights of nodes of its own, takes part: it gets
- * those that hold when it is submitted. They change in ti_balance_choose only, where all nodes wait for each other and
- * nothing is under way: each node says how many items of such tasks its workers have completed in which time, all hear
- * the same, and compute the same from it, in integers. Choices are logged in the form in which the setting repeats
- * them.
+ * those that hold when it is submitted; those of devices (shares.h) hold for all tasks that devices share. They change
+ * in ti_balance_choose only, where all nodes wait for each other and nothing is under way: each node says how many
+ * items of tasks that take part it has completed in which time, all hear the same, and compute the same from it, in
+ * integers. Choices are logged in the form in which the setting repeats them.
  *
  * The application thread, but for ti_balance_note_part. */
 #ifndef TI_BALANCE_H
@@ -15,27 +16,22 @@
 #include "device/host.h"
 #include "ir/system.h"
 #include "ir/task.h"
-
-/* The fastest node has as many, where weights are measured. */
-enum { TI_BALANCE_FULL = 1000 };
+#include "run/shares.h"
 
 typedef struct ti_balance {
     bool on;       /* there are weights, or may be */
-    bool measures; /* host kernels */
+    bool measures; /* kernels */
     ti_comm *comm;
     const ti_system *system;
     uint32_t *weight;      /* by node */
     bool has_weights;      /* not all alike from the start */
     const char *list;      /* of a setting: choices that are to come; NULL: none */
     uint64_t tasks, due;   /* that took part so far; when a wait chooses */
-    _Atomic uint64_t ns;   /* of kernels of these since the last choice, as if all of a device's workers ran one */
-    _Atomic uint64_t done; /* items of these */
+    ti_shares shares;      /* of devices, and what these have computed */
+    _Atomic uint64_t ns;   /* of kernels that not all devices share, as if all of the host's workers ran one */
+    _Atomic uint64_t done; /* items of these, since the last choice */
     ti_strbuf said;        /* choices so far, as in the setting */
 } ti_balance;
-
-/* `weight` in proportion to `rate` (items in a second, by node; 0: not known, which counts as the mean), the largest
- * TI_BALANCE_FULL. Whether tasks take at most nine tenths of the time with them that they take with `now`. */
-bool ti_balance_weigh(const uint64_t *rate, const uint32_t *now, int nodes, uint32_t *weight);
 
 /* False and a sentence in `why` if the setting means nothing, or is for another number of nodes. The setting must
  * live as long; with `is_dry` nothing is measured. */

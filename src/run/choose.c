@@ -122,8 +122,8 @@ static bool choose_latency(tacit_config *config, ti_strbuf *why)
     if (latency_tasks(config->latency) < 0) {
         ti_strbuf_add(
             why,
-            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 to "
-            "%d, halo, staged, or one of these two with a colon and 2 to %d tasks",
+            "TACIT_LATENCY is '%s', but must be off, auto, auto:CHOICE,CHOICE... with off, TASKS or staged:TASKS of 2 "
+            "to %d, halo, staged, or one of these two with a colon and 2 to %d tasks",
             config->latency, TI_TUNE_MOST_TASKS, MAX_LATENCY_TASKS);
         return false;
     }
@@ -310,6 +310,14 @@ void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_
     system->record = config->graph != NULL;
     bool explains = config->explain && strcmp(config->explain, "0") != 0 && (system->node == 0 || kind->is_dry);
     system->explain = explains ? ti_explain_create() : NULL;
+}
+
+void ti_choose_direct(ti_system *system, const tacit_config *config, ti_comm *comm)
+{
+    const bool wanted = config->device_mpi == TACIT_DEVICE_MPI_ON ||
+                        (config->device_mpi == TACIT_DEVICE_MPI_AUTO && comm->reaches_cuda);
+    system->direct = wanted && system->accelerator == TI_CUDA && config->comm_delay == 0;
+    comm->never_packs = system->direct;
 }
 
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)

@@ -43,6 +43,9 @@ uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
  * and of what several nodes read, which all nodes choose alike; and what this node records. */
 void ti_choose_planning(ti_system *system, const tacit_config *config, const ti_run_kind *kind, ti_comm *comm);
 
+/* Whether messages leave from and arrive in the memory of accelerators: TACIT_DEVICE_MPI. */
+void ti_choose_direct(ti_system *system, const tacit_config *config, ti_comm *comm);
+
 /* Fills in what the planners may know of memory: from the machine, the nodes that share it equally, and
  * TACIT_MEMORY_LIMIT. */
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes);

@@ -1,7 +1,7 @@
-/* Who is in a call of the program's: checked builds find two threads that use one context at the same time.
+/* Which thread is in a call with a context: checked builds find two threads that use one at the same time.
  *
- * The second thread fails the run with a sentence, which ends the waiting of the first, and goes on when that has left:
- * so the run ends cleanly. Nothing in builds without checks. Any thread. */
+ * The second thread fails the run with a sentence, which ends the waiting of the first, and goes on when that has
+ * left: so the run ends cleanly. Nothing in builds without checks. Any thread. */
 #ifndef TI_CLAIM_H
 #define TI_CLAIM_H
 

@@ -1,4 +1,5 @@
-/* What tacit_get_counters says, gathered from those who count. Each with the role of whoever it asks. */
+/* What tacit_get_counters says, gathered from the modules that count. Each function is called with the role of the
+ * module that it asks. */
 #ifndef TI_COUNTERS_H
 #define TI_COUNTERS_H
 

@@ -4,6 +4,7 @@
 #define TI_RUN_IMPL_H
 
 #include "exec/ahead.h"
+#include "exec/busy.h"
 #include "run/advice.h"
 #include "run/agreement.h"
 #include "run/attendant.h"
@@ -56,6 +57,7 @@ struct ti_runtime {
     ti_watchdog watchdog;
     ti_tune tune;
     ti_balance balance;
+    ti_busy busy; /* where it measures kernels of accelerators */
     ti_advisor advisor;
     ti_claim claim;
     ti_attendant attendant;

@@ -53,6 +53,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_tracing_begin(&rt->trace, rt->comm, &rt->config, rt->mode, rt->agreement != NULL);
     const ti_run_kind kind = { rt->mode, rt->dry != NULL, rt->dry && !ti_dry_run_is_known(rt->dry) };
     ti_choose_planning(s, &rt->config, &kind, rt->comm);
+    ti_choose_direct(s, &rt->config, rt->comm);
     ti_lock *const locks[] = { &rt->scheduling, &rt->executing };
     ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
     rt->purity = s->check_pure ? ti_purity_create(rt->comm) : NULL;
@@ -60,6 +61,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     if (!ti_balance_init(&rt->balance, rt->config.balance, rt->comm, s, rt->dry != NULL, why)) {
         return TACIT_ERROR_CONFIG;
     }
+    s->shares = rt->balance.shares.weight;
     return ti_dry_run_begin(rt->dry, &rt->config, s, why) ? TACIT_OK : TACIT_ERROR_CONFIG;
 }
 
@@ -78,6 +80,12 @@ static void note_part(void *user, const ti_host_part *part)
     } else if (rt->tune.on) {
         ti_tune_note_part(&rt->tune, part);
     }
+}
+
+static void note_busy(void *user, int device, uint64_t items, uint64_t ns)
+{
+    ti_runtime *rt = user;
+    ti_shares_note(&rt->balance.shares, device, items, ns);
 }
 
 static bool hears_of_parts(const ti_runtime *rt)
@@ -144,6 +152,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
         if (rt->config.bounds_check) {
             rt->bounds = ti_bounds_create(ti_system_hosts(&rt->system) * rt->system.workers + 1, &rt->progress.failure);
         }
+        rt->busy = (ti_busy){ .user = rt, .done = note_busy };
         rt->executor = ti_executor_create(&(ti_executor_desc){
             .system = &rt->system,
             .context = desc->context,
@@ -156,6 +165,7 @@ static bool start(ti_runtime *rt, const ti_runtime_desc *desc, ti_strbuf *why)
             .dry = rt->dry ? &rt->dry->executed : NULL,
             .memory = rt->dry ? NULL : rt->advisor.memory,
             .bounds = rt->bounds,
+            .busy = rt->balance.measures && rt->system.accelerators ? &rt->busy : NULL,
             .purity = rt->purity,
             .explains = ti_agreement_explains,
             .user = rt->agreement,
@@ -748,6 +758,20 @@ bool ti_runtime_has_fenced(const ti_runtime *rt)
     return rt->dry->tasks[TI_TASK_FENCE] > 0;
 }
 
+/* Of traced contexts beside each other where their traces are. */
+static bool write_explain(const ti_runtime *rt, ti_strbuf *why)
+{
+    ti_strbuf path = { 0 };
+    if (!rt->system.explain) {
+        return true;
+    }
+    ti_tracing_path(&rt->trace, rt->config.explain, &path);
+    bool to_stderr = strcmp(rt->config.explain, "1") == 0;
+    bool good = ti_explain_write(&rt->system, to_stderr ? rt->config.explain : path.text, why);
+    ti_strbuf_fini(&path);
+    return good;
+}
+
 bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
 {
     bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, &rt->config, why);
@@ -757,5 +781,5 @@ bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
         ti_roles_leave_executor(rt);
     }
     ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
-    return good && (!rt->system.explain || ti_explain_write(&rt->system, rt->config.explain, why));
+    return good && write_explain(rt, why);
 }

@@ -1,7 +1,8 @@
 /* Contexts that one thread has at the same time, and whose work it does itself (inline).
  *
- * A thread that waits in one of them does nothing for the others, whose other nodes may wait for it: that is found, and
- * said. Only contexts of several nodes have such waits. Any thread; a context belongs to the thread that created it. */
+ * A thread that waits in one of them does nothing for the others, although other nodes may wait for it there: that is
+ * found and reported. Only contexts of several nodes have such waits. Any thread; a context belongs to the thread that
+ * created it. */
 #ifndef TI_SIBLINGS_H
 #define TI_SIBLINGS_H
 

@@ -12,17 +12,34 @@
 enum { FACT = 1024 };
 enum { VALUE_BYTES = 1 << 20, ALL_VALUE_BYTES = 1 << 26 }; /* of one fence, and of all; doc/simulation.md */
 
+/* Contexts of this process that were to be traced. Two may live at the same time, so each has files of its own. */
+static _Atomic unsigned contexts;
+
+static bool is_wanted(const tacit_config *config)
+{
+    return config->trace && !config->dry_run;
+}
+
 bool ti_tracing_open(ti_tracing *t, const tacit_config *config, const ti_system *system, ti_strbuf *why)
 {
-    if (!config->trace || config->dry_run) {
+    if (!is_wanted(config)) {
         return true;
     }
-    t->recorder = ti_recorder_create(&(ti_recorder_desc){ .prefix = config->trace,
+    t->context = atomic_fetch_add(&contexts, 1) + 1;
+    if (t->context > TI_RECORDER_CONTEXTS) {
+        ti_log(TI_LOG_WARNING, "this is context %u of the program, of which only the first %d are traced", t->context,
+               TI_RECORDER_CONTEXTS);
+        return true;
+    }
+    ti_strbuf prefix = { 0 };
+    ti_recorder_context(config->trace, t->context, &prefix);
+    t->recorder = ti_recorder_create(&(ti_recorder_desc){ .prefix = ti_strbuf_text(&prefix),
                                                           .node = system->node,
                                                           .nodes = system->num_nodes,
                                                           .rings = TI_TRACE_WORKER + ti_system_workers(system),
                                                           .threaded = config->threads != TACIT_THREADS_INLINE },
                                      why);
+    ti_strbuf_fini(&prefix);
     if (t->recorder) {
         t->keeps_values = system->node == 0;
         t->program = ti_recorder_ring(t->recorder, TI_TRACE_PROGRAM);
@@ -95,12 +112,14 @@ static void compare_clocks(const ti_tracing *t, ti_comm *comm, uint64_t patience
 
 void ti_tracing_begin(ti_tracing *t, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes)
 {
-    if (!t->recorder) {
+    if (!is_wanted(config)) {
         return;
     }
-    add_facts(t->recorder, comm, config, mode);
-    if (comm->num_nodes > 1) {
-        t->aligned = has_notes || (comm->ops->note_open && comm->ops->note_open(comm));
+    if (t->recorder) {
+        add_facts(t->recorder, comm, config, mode);
+    }
+    if (comm->num_nodes > 1) { /* also those that have no recorder: all nodes must come here */
+        t->aligned = t->recorder && (has_notes || (comm->ops->note_open && comm->ops->note_open(comm)));
         /* Also that nobody's notes of the run come to one that compares clocks. */
         if (comm->ops->sum(comm, t->aligned) == comm->num_nodes) {
             compare_clocks(t, comm, 0);
@@ -109,6 +128,11 @@ void ti_tracing_begin(ti_tracing *t, ti_comm *comm, const tacit_config *config, 
             t->aligned = false;
         }
     }
+}
+
+void ti_tracing_path(const ti_tracing *t, const char *path, ti_strbuf *out)
+{
+    ti_recorder_context(path, t->context, out);
 }
 
 void ti_tracing_end(ti_tracing *t, ti_comm *comm)

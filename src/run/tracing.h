@@ -17,17 +17,20 @@ typedef struct ti_tracing {
     ti_recorder *recorder; /* NULL: the run is not traced */
     ti_trace_ring *program, *planner, *executor;
     struct ti_tune *tune; /* learns of kernels, too; or NULL */
+    unsigned context;     /* which of the process, from 1 on; its files are named by it */
     bool aligned;         /* there are notes, to compare clocks with */
     bool keeps_values;    /* of fences: node 0, whose program a replay runs */
     size_t value_bytes;   /* of fences, so far */
 } ti_tracing;
 
-/* Nothing if TACIT_TRACE is not set. False and a sentence in `why` if the file cannot be made. */
+/* Nothing if TACIT_TRACE is not set, nor for the contexts of a process behind the sixteenth. False and a sentence in `why` if the file cannot be made. */
 bool ti_tracing_open(ti_tracing *tracing, const tacit_config *config, const ti_system *system, ti_strbuf *why);
 /* What a file says of the run: versions, the settings, the command; how it runs, and over which network. */
 void ti_tracing_add_facts(ti_recorder *recorder, const tacit_config *config, const char *progress, const char *network);
 /* All nodes, at the start; `has_notes`: the network's notes are open. */
 void ti_tracing_begin(ti_tracing *tracing, ti_comm *comm, const tacit_config *config, ti_run_mode mode, bool has_notes);
+/* Where something of this context goes for which the program's settings say `path`. */
+void ti_tracing_path(const ti_tracing *tracing, const char *path, ti_strbuf *out);
 /* At the end: all nodes, if the run has not failed. */
 void ti_tracing_end(ti_tracing *tracing, ti_comm *comm);
 /* What was recorded is in the file: whoever ends the job may end this process at once. */

@@ -1,8 +1,8 @@
 /* The watchdog: a node that makes no progress for long says what it waits for, and how far its neighbours are; and it
  * names kernels that run for long.
  *
- * It is looked after by the application thread, while that waits, and its kernels by the attendant, too (attendant.h);
- * both with the executor role. */
+ * The application thread calls it while it waits, and the attendant (attendant.h) looks after kernels, too; both with
+ * the executor role. */
 #ifndef TI_WATCHDOG_H
 #define TI_WATCHDOG_H
 

@@ -1,7 +1,8 @@
 /* Executing the simulator's plans as a recorded run went (sim/recorded.h): first they are compared with what was
  * recorded, instruction by instruction; then tasks are submitted and planned, and instructions take as long, as then.
- * In recorded order, messages take as long as then, too, and every node starts its instructions in the order in which
- * it did; else the simulator decides, and messages take the time of the network. One thread. */
+ * If the recorded order is kept, messages take as long as then, too, and every node starts its instructions in the
+ * order of the record. Else the simulator decides the order, and messages take the time of the simulated network. One
+ * thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 

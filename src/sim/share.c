@@ -4,7 +4,8 @@
 #include "base/check.h"
 #include "grid/region.h"
 
-enum { KEEP = 512, STEP_BITS = 12, NODE_BITS = 20, MIN_RANKS = 4 };
+enum { KEEP = 512, MIN_RANKS = 4 };
+enum { NODE_BITS = 12, STEP_BITS = NODE_BITS + 1 }; /* a ring there and back again has nearly 2 steps for each node */
 #define OF_BARRIER ((uint64_t)1 << 62)
 
 /* ---- schedules */
@@ -151,6 +152,7 @@ void ti_sim_free_schedules(ti_cluster *c)
 
 static uint64_t key_of(const share *s, int from)
 {
+    TI_ASSERT(from < 1 << NODE_BITS && s->step < 1 << STEP_BITS);
     return TI_OF_COLLECTIVE | s->sequence << (STEP_BITS + NODE_BITS) | (uint64_t)s->step << NODE_BITS | (uint64_t)from;
 }
 

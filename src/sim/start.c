@@ -1,4 +1,4 @@
-/* What it takes to carry out an instruction on a simulated node. */
+/* How an instruction is carried out on a simulated node, and what time that takes. */
 #include "sim/network.h"
 
 #include "base/check.h"

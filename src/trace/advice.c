@@ -7,8 +7,8 @@
 static const struct advice_text {
     const char *cure, *page, *section;
 } texts[TI_ADVICE_KINDS] = {
-    [TI_ADVICE_STARVED] = { "make tasks larger, or submit more before the program waits; `tacit trace` says what workers "
-                            "wait for",
+    [TI_ADVICE_STARVED] = { "make tasks larger, or submit more before the program waits; `tacit trace` says what "
+                            "workers wait for",
                             "doc/guide/slow.md", "3. The trace: where the time of a run goes" },
     [TI_ADVICE_LATE] = { "give it a smaller share (TACIT_BALANCE=auto, .hint.weights), or split the range otherwise",
                          "doc/guide/slow.md", "3. The trace: where the time of a run goes" },
@@ -17,8 +17,8 @@ static const struct advice_text {
     [TI_ADVICE_CHECKED] = { "compile the program with -O2 -DNDEBUG once it works", "doc/performance.md", "Views" },
     [TI_ADVICE_MESSAGES] = { "`tacit explain` says which messages are no collectives, and why", "doc/collectives.md",
                              "What became of my program" },
-    [TI_ADVICE_LOOSE] = { "use tacit_in_parts, an access for each box, or a buffer for each way to cut it; `tacit plan` says "
-                          "which of them",
+    [TI_ADVICE_LOOSE] = { "use tacit_in_parts, an access for each box, or a buffer for each way to cut it; `tacit "
+                          "plan` says which of them",
                           "doc/model.md", "Around the end" },
     [TI_ADVICE_WINDOWS] = { "`tacit explain` lists windows and what closed them", "doc/latency.md", "Windows" },
 };

@@ -1,9 +1,8 @@
 /* What a traced run notes: records of fixed size, in one ring per role, and the file that they are written to.
  *
- * A ring has one writer at a time (who has the role: the program's thread, the planner, the executor, one worker)
- * and one reader, the recorder (trace/recorder.h), which empties it behind the program's back. A full ring drops
- * records and counts them. Off means that there is no ring: the pointer is NULL, and that is the only thing that is
- * asked.
+ * A ring has one writer at a time (who has the role: the program's thread, the planner, the executor, one worker) and
+ * one reader, the recorder (trace/recorder.h), which empties it behind the program's back. A full ring drops records
+ * and counts them. In a run that is not traced there are no rings: a NULL pointer is all that is looked at.
  *
  * A file is a header and blocks, each with its length, so one whose writer died can be read up to there. All numbers
  * are those of the machine that wrote them. Times are nanoseconds of the node's monotonic clock; blocks of clocks,

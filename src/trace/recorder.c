@@ -40,6 +40,14 @@ void ti_recorder_path(const char *prefix, int node, ti_strbuf *out)
     ti_strbuf_add(out, "%s.%d.tacit-trace", prefix, node);
 }
 
+void ti_recorder_context(const char *path, unsigned context, ti_strbuf *out)
+{
+    ti_strbuf_add(out, "%s", path);
+    if (context > 1) {
+        ti_strbuf_add(out, ".context%u", context);
+    }
+}
+
 /* ---- the file; all under the lock */
 
 static void write_all(ti_recorder *r, struct iovec *part, int parts)

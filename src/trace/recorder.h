@@ -40,5 +40,8 @@ void ti_recorder_flush(ti_recorder *recorder);
 
 /* PREFIX.NODE.tacit-trace */
 void ti_recorder_path(const char *prefix, int node, ti_strbuf *out);
+/* The path of the first context of a program, and for another one the same with .contextN behind it, from 2 on. */
+enum { TI_RECORDER_CONTEXTS = 16 };
+void ti_recorder_context(const char *path, unsigned context, ti_strbuf *out);
 
 #endif

@@ -190,6 +190,111 @@ static void resizes_move_nothing(void **state)
     cluster_run(&(cluster){ .nodes = NODES, .config = &config, .program = grows });
 }
 
+/* ---- devices of a node: one of two is slow */
+
+enum { ITEMS = 40, DEVICES = 2 };
+
+typedef struct device_notes {
+    int slow;                                 /* a device of node 0, or -1 */
+    int items[NODES][BALANCE_STEPS][DEVICES]; /* that each has computed */
+    char said[400];
+} device_notes;
+
+typedef struct device_args {
+    device_notes *notes;
+    int step;
+} device_args;
+
+static void add_on_device(const tacit_launch *k)
+{
+    const device_args *args = k->args;
+    TACIT_FOR (i, k->chunk, 0) {
+        TACIT_AT1(int, k->view[0], i) += (int)i;
+        if (k->node == 0 && k->worker == args->notes->slow) {
+            balance_take_time(true);
+        }
+    }
+    __atomic_fetch_add(&args->notes->items[k->node][args->step][k->worker], (int)(k->chunk.max[0] - k->chunk.min[0]),
+                       __ATOMIC_RELAXED);
+}
+
+static void on_devices(tacit_context *ctx, void *user)
+{
+    device_notes *notes = user;
+    int zero[ITEMS] = { 0 }, got[ITEMS];
+    tacit_buffer *a;
+    const tacit_buffer_desc desc = { .name = "A", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int), .init = zero };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &a));
+    for (int step = 0; step < BALANCE_STEPS; step++) {
+        const device_args args = { notes, step };
+        REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "add",
+                                                         .range = TACIT_RANGE(ITEMS),
+                                                         .kernel.host = add_on_device,
+                                                         TACIT_ARGS(args),
+                                                         .access = { tacit_update(a, tacit_one_to_one()) } }));
+        REQUIRE_OK(ctx, tacit_wait(ctx));
+    }
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, a, TACIT_BOX_ALL, got));
+    for (int i = 0; i < ITEMS; i++) {
+        REQUIRE(got[i] == BALANCE_STEPS * i);
+    }
+    if (tacit_node(ctx) == 0) {
+        snprintf(notes->said, sizeof(notes->said), "%s", ti_strbuf_text(&ti_runtime_balance(ctx->runtime)->said));
+    }
+}
+
+static void measure_devices(device_notes *notes, int nodes, const char *setting, int slow)
+{
+    const tacit_config config = { .balance = setting, .workers = DEVICES, .host_devices = "2:discrete" };
+    *notes = (device_notes){ .slow = slow };
+    cluster_run(&(cluster){ .nodes = nodes, .config = &config, .program = on_devices, .user = notes });
+}
+
+/* The slow device has less than half of its share after the first choice, and would have a twentieth. */
+static void shares_move_between_devices(void **state)
+{
+    (void)state;
+    static device_notes notes, again;
+    measure_devices(&notes, 1, "auto", 1);
+    for (int step = 0; step < BALANCE_STEPS; step++) {
+        const int *items = notes.items[0][step];
+        assert_int_equal(items[0] + items[1], ITEMS);
+        assert_true(step < 16 ? items[1] == ITEMS / 2 : items[1] < ITEMS / 4);
+    }
+    assert_memory_equal(notes.said, "16:1000=1000+", 13);
+    measure_devices(&again, 1, notes.said, -1);
+    assert_string_equal(again.said, notes.said);
+    assert_memory_equal(again.items, notes.items, sizeof(notes.items));
+    measure_devices(&again, 1, "off", 1);
+    assert_int_equal(again.items[0][BALANCE_STEPS - 1][1], ITEMS / 2);
+}
+
+/* On two nodes, of which the first has a slow device: both levels at once, and the same again. */
+static void devices_and_nodes(void **state)
+{
+    (void)state;
+    static device_notes notes, again;
+    measure_devices(&notes, 2, "auto", 0);
+    const int *first = notes.items[0][BALANCE_STEPS - 1], *second = notes.items[1][BALANCE_STEPS - 1];
+    assert_int_equal(first[0] + first[1] + second[0] + second[1], ITEMS);
+    assert_true(first[0] < first[1]);
+    measure_devices(&again, 2, notes.said, -1);
+    assert_string_equal(again.said, notes.said);
+    assert_memory_equal(again.items, notes.items, sizeof(notes.items));
+}
+
+/* Given ones, in place of those of TACIT_DEVICES; and nodes that say nothing keep these. */
+static void given_to_devices(void **state)
+{
+    (void)state;
+    static device_notes notes;
+    measure_devices(&notes, 2, "1=3+1,1/10:1,1=1+4", -1);
+    assert_int_equal(notes.items[0][9][0], 15);
+    assert_int_equal(notes.items[1][9][0], 10);
+    assert_int_equal(notes.items[0][10][0], 10);
+    assert_int_equal(notes.items[1][10][0], 4);
+}
+
 /* ---- settings that cannot be, and dry runs */
 
 static void refused(void **state)
@@ -197,6 +302,7 @@ static void refused(void **state)
     (void)state;
     static const char *const settings[][2] = { { "2,1", "has 2 weights where there are 3 nodes" },
                                                { "2,1,x", "must be off, auto, or one weight" },
+                                               { "2,1=1+2,1", "for the devices of node 1, but 1 share its work" },
                                                { "auto:2", "must be off, auto, or one weight" } };
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         tacit_context *ctx;
@@ -216,6 +322,9 @@ int main(void)
         cmocka_unit_test(given_shares),
         cmocka_unit_test(with_weights_of_items),
         cmocka_unit_test(resizes_move_nothing),
+        cmocka_unit_test(shares_move_between_devices),
+        cmocka_unit_test(devices_and_nodes),
+        cmocka_unit_test(given_to_devices),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

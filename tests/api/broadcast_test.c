@@ -269,7 +269,7 @@ static void sizes_decide_between_machines(void **state)
 {
     (void)state;
     const tacit_config config = { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 };
-    size_t elements[] = { LONG, 12 * 65536 / sizeof(int) };
+    size_t elements[] = { LONG, 40 * 65536 / sizeof(int) };
     for (size_t i = 0; i < TI_COUNT(elements); i++) {
         cluster_run(
             &(cluster){ .nodes = 6, .config = &config, .machines = true, .program = by_size, .user = &elements[i] });

@@ -54,7 +54,7 @@ typedef struct outcome {
     int64_t got[ITEMS];
 } outcome;
 
-static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *const u[2])
+static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer *const u[2], int steps)
 {
     const tacit_kernel kernel = is_text ? (tacit_kernel){ .cuda = { .source = copy_source, .entry = "same" } }
                                         : (tacit_kernel){ .cuda = { .launch = shift } };
@@ -62,7 +62,7 @@ static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *c
                                                            .range = TACIT_RANGE(ITEMS),
                                                            .kernel = { .host = start },
                                                            .access = { tacit_write(u[0], tacit_one_to_one()) } });
-    for (int s = 0; s < STEPS && status == TACIT_OK; s++) {
+    for (int s = 0; s < steps && status == TACIT_OK; s++) {
         status = tacit_submit(ctx, &(tacit_task){ .name = "same",
                                                   .range = TACIT_RANGE(ITEMS),
                                                   .kernel = kernel,
@@ -70,6 +70,11 @@ static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *c
                                                               tacit_write(u[1 - s % 2], tacit_one_to_one()) } });
     }
     return status;
+}
+
+static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *const u[2])
+{
+    return submit_steps(ctx, is_text, u, STEPS);
 }
 
 static void run(const char *devices, bool is_text, outcome *out)
@@ -174,6 +179,218 @@ static void what_matters_is_noticed(void **state)
         stub->reset(1);
         assert_int_equal(stub->live(), 0);
     }
+}
+
+/* ---- errors on one of two nodes, which wait for each other's messages */
+
+typedef struct member {
+    pthread_t thread;
+    local_hub *hub;
+    int node;
+    bool is_text;
+    outcome o;
+} member;
+
+static void *run_member(void *user)
+{
+    static const char *const devices[] = { "cuda:0,cuda:1", "cuda:2,cuda:3,host" };
+    member *m = user;
+    const tacit_config given = { .devices = devices[m->node], .workers = 1, .watchdog = 20 };
+    tacit_config config = cluster_config(&given);
+    tacit_context *ctx = NULL;
+    tacit_buffer *u[2];
+    m->o = (outcome){ .status = ti_context_create(&config, local_comm_create(m->hub, m->node), &ctx) };
+    for (int i = 0; i < 2 && m->o.status == TACIT_OK; i++) {
+        const tacit_buffer_desc desc = { .name = "u", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t) };
+        m->o.status = tacit_buffer_create(ctx, &desc, &u[i]);
+    }
+    m->o.status = m->o.status ? m->o.status : submit_all(ctx, m->is_text, u);
+    m->o.status = m->o.status ? m->o.status : tacit_fence_read(ctx, u[STEPS % 2], TACIT_BOX_ALL, m->o.got);
+    m->o.status = m->o.status ? m->o.status : tacit_barrier(ctx);
+    snprintf(m->o.text, sizeof(m->o.text), "%s", tacit_last_error(ctx));
+    if (ctx) {
+        m->o.end = tacit_finalize(ctx);
+    }
+    return NULL;
+}
+
+static void fail_on_two(const char *function, long nth, int code, bool sticky, bool is_text)
+{
+    member m[2];
+    stub->reset((uint64_t)nth);
+    stub->disturb(function, nth, code, sticky);
+    local_hub *hub = local_hub_create(2, 64, 1 << 20, 0);
+    local_hub_set_threaded(hub);
+    for (int i = 0; i < 2; i++) {
+        m[i] = (member){ .hub = hub, .node = i, .is_text = is_text };
+        REQUIRE(pthread_create(&m[i].thread, NULL, run_member, &m[i]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_join(m[i].thread, NULL) == 0);
+    }
+    local_hub_destroy(hub);
+    stub->reset(1);
+    if (stub->live() != 0 || (m[0].o.status == TACIT_OK) != (m[1].o.status == TACIT_OK)) {
+        fail_msg("call %ld of %s (%d%s): %ld objects are left; %d '%s', %d '%s'", nth, function, code,
+                 sticky ? ", sticky" : "", stub->live(), m[0].o.status, m[0].o.text, m[1].o.status, m[1].o.text);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (m[i].o.status == TACIT_OK) {
+            check_result(&m[i].o);
+        } else {
+            assert_true(strlen(m[i].o.text) > 0);
+        }
+    }
+}
+
+static void both_nodes_end(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < TI_COUNT(functions); f++) {
+        const bool is_text = is_of_kernels(functions[f]);
+        for (long nth = 1; nth <= (is_text ? 2 : 9); nth += 1 + nth) {
+            fail_on_two(functions[f], nth, TI_CU_ERROR_OUT_OF_MEMORY, false, is_text);
+            fail_on_two(functions[f], nth, LAUNCH_FAILED, true, is_text);
+        }
+    }
+}
+
+/* ---- messages of the memory of devices (TACIT_DEVICE_MPI) */
+
+typedef struct talker {
+    pthread_t thread;
+    local_hub *hub;
+    int node, steps, device_mpi;
+    const char *devices[2];
+} talker;
+
+static void *run_talker(void *user)
+{
+    const talker *t = user;
+    const tacit_config given = { .devices = t->devices[t->node], .workers = 1, .device_mpi = t->device_mpi };
+    tacit_config config = cluster_config(&given);
+    tacit_context *ctx;
+    tacit_buffer *u[2];
+    int64_t got[ITEMS];
+    REQUIRE(ti_context_create(&config, local_comm_create(t->hub, t->node), &ctx) == TACIT_OK);
+    for (int i = 0; i < 2; i++) {
+        const tacit_buffer_desc desc = { .name = "u", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t) };
+        REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &u[i]));
+    }
+    REQUIRE_OK(ctx, submit_steps(ctx, false, u, t->steps));
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, u[t->steps % 2], TACIT_BOX_ALL, got));
+    REQUIRE_OK(ctx, tacit_finalize(ctx));
+    for (int i = 0; i < ITEMS; i++) {
+        REQUIRE(got[i] == i);
+    }
+    return NULL;
+}
+
+/* Copies between the host and devices of both nodes. */
+static long copies_of(int steps, int device_mpi, const char *first, const char *second)
+{
+    talker t[2];
+    stub->reset(9);
+    local_hub *hub = local_hub_create(2, 64, 1 << 20, 0);
+    local_hub_set_threaded(hub);
+    for (int i = 0; i < 2; i++) {
+        t[i] =
+            (talker){ .hub = hub, .node = i, .steps = steps, .device_mpi = device_mpi, .devices = { first, second } };
+        REQUIRE(pthread_create(&t[i].thread, NULL, run_talker, &t[i]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(pthread_join(t[i].thread, NULL) == 0);
+    }
+    local_hub_destroy(hub);
+    const long copies = stub->count("cuMemcpyHtoDAsync_v2") + stub->count("cuMemcpyDtoHAsync_v2");
+    stub->reset(1);
+    assert_int_equal(stub->live(), 0);
+    return copies;
+}
+
+static void messages_pass_the_host_by(void **state)
+{
+    (void)state;
+    const int on = TACIT_DEVICE_MPI_ON, off = TACIT_DEVICE_MPI_OFF, by_itself = TACIT_DEVICE_MPI_AUTO;
+    assert_int_equal(copies_of(20, on, "cuda:0", "cuda:1"), copies_of(12, on, "cuda:0", "cuda:1"));
+    const long by_host = copies_of(20, off, "cuda:0", "cuda:1");
+    assert_int_equal(by_host - copies_of(12, off, "cuda:0", "cuda:1"), 8 * 2 * 2); /* there and back, on two nodes */
+    assert_int_equal(copies_of(20, by_itself, "cuda:0", "cuda:1"), by_host);       /* this network does not say so */
+    /* With two devices messages leave from one of them, and arrive at the host. */
+    const long two = copies_of(20, on, "cuda:0,cuda:1", "cuda:2,cuda:3");
+    assert_int_equal(two - copies_of(12, on, "cuda:0,cuda:1", "cuda:2,cuda:3"), 8 * 2);
+}
+
+/* ---- devices of which one is slow (TACIT_BALANCE) */
+
+enum { BALANCED_STEPS = 20 };
+
+static size_t first_chunk[BALANCED_STEPS]; /* items of device 0 */
+
+static void shift_and_note(const tacit_launch *k, void *stream)
+{
+    const int *step = k->args;
+    if (k->chunk.min[0] == 0) {
+        first_chunk[*step] = k->chunk.max[0];
+    }
+    shift(k, stream);
+}
+
+static void run_balanced(const char *setting, const char *devices, char *said, size_t room)
+{
+    const tacit_config config = { .devices = devices, .balance = setting, .threads = TACIT_THREADS_INLINE };
+    tacit_context *ctx;
+    tacit_buffer *u[2];
+    int64_t got[ITEMS];
+    assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
+    for (int i = 0; i < 2; i++) {
+        const tacit_buffer_desc desc = { .name = "u", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t) };
+        REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &u[i]));
+    }
+    REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ .name = "start",
+                                                     .range = TACIT_RANGE(ITEMS),
+                                                     .kernel = { .host = start },
+                                                     .access = { tacit_write(u[0], tacit_one_to_one()) } }));
+    for (int s = 0; s < BALANCED_STEPS; s++) {
+        REQUIRE_OK(ctx,
+                   tacit_submit(ctx, &(tacit_task){ .name = "same",
+                                                    .range = TACIT_RANGE(ITEMS),
+                                                    .kernel = { .cuda = { .launch = shift_and_note } },
+                                                    TACIT_ARGS(s),
+                                                    .access = { tacit_read(u[s % 2], tacit_one_to_one()),
+                                                                tacit_write(u[1 - s % 2], tacit_one_to_one()) } }));
+        REQUIRE_OK(ctx, tacit_wait(ctx));
+    }
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, u[BALANCED_STEPS % 2], TACIT_BOX_ALL, got));
+    snprintf(said, room, "%s", ti_strbuf_text(&ti_runtime_balance(ctx->runtime)->said));
+    REQUIRE_OK(ctx, tacit_finalize(ctx));
+    for (int i = 0; i < ITEMS; i++) {
+        assert_int_equal(got[i], i);
+    }
+}
+
+/* Kernels of the first device take ten times as long. The first choice comes after 16 tasks, with "start". */
+static void slow_devices_get_less(void **state)
+{
+    (void)state;
+    size_t measured[BALANCED_STEPS];
+    char said[200], again[200];
+    stub->reset(3);
+    stub->slow(0, 5000000);
+    stub->slow(1, 500000);
+    run_balanced("auto", "cuda:0,cuda:1", said, sizeof(said));
+    for (int s = 0; s < BALANCED_STEPS; s++) {
+        assert_true(s < 15 ? first_chunk[s] == ITEMS / 2 : first_chunk[s] < ITEMS / 4);
+    }
+    assert_memory_equal(said, "16:1000=", 8);
+    memcpy(measured, first_chunk, sizeof(measured));
+    stub->reset(4);
+    run_balanced(said, "cuda:0,cuda:1", again, sizeof(again));
+    assert_string_equal(said, again);
+    assert_memory_equal(measured, first_chunk, sizeof(measured));
+    run_balanced("1=3+1", "cuda:0,cuda:1*9", again, sizeof(again));
+    assert_int_equal(first_chunk[0], ITEMS * 3 / 4);
+    assert_int_equal(stub->live(), 0);
 }
 
 /* ---- without a list */
@@ -317,7 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_few),       cmocka_unit_test(large_copies_go_in_pieces),
         cmocka_unit_test(all_gpus_are_found),  cmocka_unit_test(what_matters_is_noticed),
-        cmocka_unit_test(every_call_may_fail),
+        cmocka_unit_test(every_call_may_fail), cmocka_unit_test(slow_devices_get_less),
+        cmocka_unit_test(both_nodes_end),      cmocka_unit_test(messages_pass_the_host_by),
     };
     stub = stub_find();
     if (!stub) {

@@ -243,6 +243,9 @@ static void access_lists_are_checked(void **state)
     fixture *f = *state;
     refused(f, with(tacit_read(NULL, tacit_all())), TACIT_ERROR_ARGUMENT,
             "access 0|buffer is NULL|tacit_buffer_create");
+    tacit_task placed = with(tacit_read(NULL, tacit_all())); /* whose tiles are looked for before anything is checked */
+    placed.place = tacit_place_node(0);
+    refused(f, placed, TACIT_ERROR_ARGUMENT, "access 0|buffer is NULL|tacit_buffer_create");
     tacit_task full = with(tacit_read(f->line, tacit_all())); /* a list may be full */
     for (int i = 1; i < TACIT_MAX_ACCESSES; i++) {
         full.access[i] = full.access[0];

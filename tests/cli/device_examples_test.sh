@@ -37,6 +37,7 @@ stencils() {
     verified "$1" jacobi --rows 17 --cols 13
     [ ! -x "$examples/heat3d" ] || verified "$1" heat3d --size 13 --steps 6
     verified "$1" rsim --detail 1 --steps 40
+    [ ! -x "$examples/mandelbrot" ] || verified "$1" mandelbrot --rows 31 --cols 47 --iterations 300 --frames 4
     [ ! -x "$examples/convolution" ] || verified "$1" convolution --generate 37x41 --radius 5 --split 2d
 }
 
@@ -46,6 +47,7 @@ sums() {
     [ ! -x "$examples/histogram" ] || verified "$1" histogram --items 5000 --bins 37
     [ ! -x "$examples/cg" ] || verified "$1" cg --rows 9 --cols 11
     [ ! -x "$examples/cg" ] || verified "$1" cg --rows 9 --cols 11 --overlap
+    verified "$1" powers --rows 61 --cols 13 --power 7
     verified "$1" sort --items 3000 --batches 2 --buckets 37
 }
 

@@ -30,6 +30,7 @@ ALLOWED = {
         "under_way": "the kernels that all threads run, for the same",
     },
     "device/host.c": {"me": "which worker this thread is: one per thread"},
+    "run/tracing.c": {"contexts": "contexts of a process that are traced must not write to the same files"},
     "run/siblings.c": {"siblings": "a thread that waits in one context for long looks for its others, which nobody drives then"},
 }
 WRITABLE = (".data", ".bss", ".tdata", ".tbss", "*COM*")

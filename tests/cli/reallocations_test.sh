@@ -86,6 +86,14 @@ for nodes; do
         same "$nodes" --max-iterations jacobi --rows 33 --cols 29
         same "$nodes" --repeat matmul --rows 61 --inner 67 --cols 53
         same "$nodes" --max-iterations cg --rows 17 --cols 31
+        same "$nodes" --steps torus --rows 23 --cols 31
+        same "$nodes" --power powers --rows 31 --cols 13
+        [ ! -x "$examples/heat3d" ] || same "$nodes" --steps heat3d --size 11
+        [ ! -x "$examples/mandelbrot" ] || same "$nodes" --frames mandelbrot --rows 31 --cols 17 --iterations 50
+        [ ! -x "$examples/convolution" ] || none "$nodes" convolution --generate 37x41 --radius 5
+        for tiled in cholesky lu summa; do
+            [ ! -x "$examples/$tiled" ] || none "$nodes" $tiled --size 53 --tile 12
+        done
     done
 done
 exit $status

@@ -267,6 +267,16 @@ def heat():
     fails("one to --nodes", "--heat1d", "50,5", "--nodes", "2,4", status=2)
     fails("leave out", "--heat1d", "50,5", *nbody, status=2)
     fails("there is no network", "--heat1d", "50,5", "--network", "string", status=2)
+    done = run("--heat1d", "5,3", "--nodes", 8, "--threads", "1,2")
+    expect(done.returncode == 0 and done.stderr.count("3 of 8 nodes run no kernel") == 1, f"five points on eight nodes: {done.stderr}")
+    # Whatever the machine's file and the settings say of threads, planning and kernels: the paper's model has none of it.
+    with tempfile.TemporaryDirectory() as folder:
+        mine = pathlib.Path(folder, "mine")
+        mine.write_text("workers = 3\nhandling = 9 us\nprogress = inline\nplanning = measured\neager = 0 B\nrendezvous = 1 us\nkernel step = 1 s\n")
+        few = ("--heat1d", "5000,8", "--nodes", "4", "--threads", "1,8", "--window", "1,4")
+        expect(run(*few, "--machine", mine, THREADS="0").stdout == run(*few).stdout, "the file of the machine changes --heat1d")
+    for option in (("--kernel", "step=5ns"), ("--kernels", "file"), ("--calibrate-kernels",)):
+        fails(f"--heat1d takes the time of a point from --item; leave out {option[0]}", "--heat1d", "50,5", *option, status=2)
 
 
 def errors():
@@ -279,6 +289,11 @@ def errors():
     fails("--kernel is 'step'", "--kernel", "step", *nbody, status=2)
     fails("kernel step is '-1 ns'", "--kernel", "step=-1ns", *nbody)
     fails("did you mean '--network'", "--netwok", "hdr", *nbody, status=2)
+    for option, value in (("--threads", "4"), ("--window", "4"), ("--latency", "5us"), ("--item", "5ns"), ("--strategy", "halo")):
+        fails(f"{option} is for --heat1d", option, value, *nbody, status=2)
+    for option in (("--nodes", "4"), ("--network", "hdr"), ("--machine", "hdr"), ("--json",), ("--kernel", "a=1ns"), ("--kernels", "file"),
+                   ("--item", "5ns"), ("--trace", "x"), ("--calibrate-kernels",), ("--heat1d", "50,5"), ("--replay", "x")):
+        fails(f"--calibrate measures this machine and takes no other option; leave out {option[0]}", "--calibrate", *option, status=2)
     fails("was not simulated on 2 nodes", "--nodes", "2", "true")
     failed = run("--nodes", "2,3", odd, "after", 9)
     expect(failed.returncode == 9 and "ended with status 9 on 2 simulated nodes" in failed.stderr and not failed.stdout,

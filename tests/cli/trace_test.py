@@ -188,12 +188,14 @@ def relayed(folder):
     check(sorted(counters) == sorted(sum(passed[q * nodes:(q + 1) * nodes]) for q in range(nodes)), f"relays: {passed}, counters {counters}")
     check(sum(e["args"]["bytes"] for e in spans) == sum(counters), f"relays: spans {spans}")
     ends = {(e["args"]["peer"], e["pid"], e["args"]["message"]): e for e in t.spans if e["cat"] == "receive"}
+    begins = {(e["pid"], e["args"]["peer"], e["args"]["message"]): e for e in t.spans if e["cat"] == "send"}
     slack = 1 + 2 * 1e-3 * t.data["clock_error_ns"]
     for e in spans:
-        got = ends[e["args"]["for"], e["args"]["peer"], e["args"]["message"]]
+        key = e["args"]["for"], e["args"]["peer"], e["args"]["message"]
+        got, sent = ends[key], begins[key]  # whose receive may be planned later than the relay gets it
         check(e["name"] == "look" and e["args"]["buffer"] == got["args"]["buffer"] and e["args"]["bytes"] == got["args"]["bytes"], f"relays: {e}, {got}")
         check(e["args"]["for"] == 0 and 0 < e["args"]["peer"] != e["pid"] > 0, f"relays: {e}")
-        check(got["ts"] - slack <= e["ts"] <= got["ts"] + got["dur"] + slack, f"relays: {e} is not within {got}")
+        check(sent["ts"] - slack <= e["ts"] <= got["ts"] + got["dur"] + slack, f"relays: {e} is not between {sent} and {got}")
     steps = [e["id"] for e in t.events if e["ph"] == "t"]
     check(sorted(steps) == sorted(f"{e['args']['for']}>{e['args']['peer']}:{e['args']['message']}" for e in spans), f"relays: {steps}")
     check(f"{len(spans)} messages of broadcasts, {sum(counters)} bytes, passed on" in done.stdout, done.stdout)
@@ -259,6 +261,26 @@ def merged(folder):
         lanes.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["dur"]))
     for lane, spans in lanes.items():
         check(all(a[0] + a[1] <= b[0] + 0.002 for a, b in zip(spans, spans[1:])), f"merged: spans of lane {lane} overlap")
+
+
+def contexts(folder):
+    """Several contexts, two of them at the same time: each has files, a report and an explain table of its own, up to the sixteenth."""
+    nodes = 1 if mpi == "none" else 2
+    launch, prefix = (["-n", nodes] if nodes > 1 else []), folder / "contexts"
+    run([tacit, "trace", *launch, "--keep", "--output", prefix, traced, "contexts", 4])
+    done = run([tacit, "trace", *launch, "--output", prefix, traced, "contexts", 3])  # nothing of the run before is left
+    check(done.stdout.count("  kernels ") == 3 and "tacit trace, context 3:" in done.stdout, f"contexts: {done.stdout}")
+    check(sorted(path.name for path in folder.glob("contexts*.tacit-trace")) == [], "contexts: records are left")
+    check(not list(folder.glob("contexts*explain*")), "contexts: tables are left")
+    for k, suffix in ((1, ""), (2, ".context2"), (3, ".context3")):
+        t = Trace(f"{prefix}{suffix}")
+        t.check_page(f"context {k}", nodes)
+        names = {e["name"] for e in t.spans if e["cat"] == "kernel"}
+        check(names == {"fill", f"task{k}"}, f"context {k} has kernels of {names}")
+        check(nodes == 1 or f"task{k}" in t.page["explain"], f"context {k} has the table {t.page['explain']}")
+    done = run([traced, "contexts", 18], TRACE=folder / "many")
+    check(len(list(folder.glob("many*.0.tacit-trace"))) == 16, "contexts: more than sixteen are traced, or fewer")
+    check(done.stderr.count("of which only the first 16 are traced") == 2, f"contexts: {done.stderr}")
 
 
 def failing(folder):
@@ -341,7 +363,7 @@ with tempfile.TemporaryDirectory() as name:
         collected(folder, 3)
         collected(folder, 4)
         relayed(folder)
-    for test in (shared, odd_names, by_hand, merged, failing, refused, setting, progress):
+    for test in (shared, odd_names, contexts, by_hand, merged, failing, refused, setting, progress):
         test(folder)
 print("\n".join(failures[:40] + [f"trace: {len(failures)} failures"]))
 sys.exit(1 if failures else 0)

@@ -5,6 +5,8 @@
  *   traced slow NODE                 the same; kernels of NODE take several times as long
  *   traced pause                     the same; the program does nothing for a while when tasks wait for memory
  *   traced patterns                  collectives of every pattern, each twice
+ *   traced contexts COUNT            so many contexts; the first lives as long as the others; context k has a task
+ *                                    called taskK
  *   traced relays                    placed tasks on all nodes read what node 0 has written, of a short buffer and of
  *                                    a long one in turn
  *   traced write PREFIX NODES TASKS [DROPPED]   records of a run that there never was: NODES clocks that drift apart */
@@ -289,6 +291,37 @@ static int write_run(const char *prefix, int nodes, int tasks, int dropped)
     return 0;
 }
 
+static int use(const char *task)
+{
+    tacit_buffer *buffer;
+    const tacit_buffer_desc desc = { .name = "x", .range = tacit_range1(N), .elem_size = sizeof(double) };
+    const tacit_range range = desc.range;
+    return check(tacit_buffer_create(ctx, &desc, &buffer)) ||
+           check(tacit_submit(ctx, &(tacit_task){ .name = "fill",
+                                                  .range = range,
+                                                  .kernel.host = fill,
+                                                  .access = { tacit_write(buffer, tacit_one_to_one()) } })) ||
+           check(tacit_submit(ctx, &(tacit_task){ .name = task,
+                                                  .range = range,
+                                                  .kernel.host = touch,
+                                                  .access = { tacit_read(buffer, tacit_all()) } })) ||
+           check(tacit_wait(ctx));
+}
+
+/* Each with a task of its own, one after the other; the first ends last, since MPI ends with it. */
+static int contexts(int count)
+{
+    tacit_context *first = NULL;
+    int bad = 0;
+    for (int k = 1; k <= count && !bad; k++) {
+        char task[32];
+        snprintf(task, sizeof(task), "task%d", k);
+        bad = check(tacit_init(NULL, &ctx)) || use(task) || (first && check(tacit_finalize(ctx)));
+        first = first ? first : ctx;
+    }
+    return bad || check(tacit_finalize(first));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -307,6 +340,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "patterns") == 0) {
         return patterns();
+    }
+    if (strcmp(what, "contexts") == 0 && argc == 3) {
+        return contexts(atoi(argv[2]));
     }
     if (strcmp(what, "relays") == 0) {
         return relays();

@@ -1,5 +1,6 @@
 /* CUDA's driver for tests: see stub.h. */
 #define _GNU_SOURCE
+#include "base/macro.h"
 #include "device/cuda/driver.h"
 #include "stub.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@ struct CUfunc_st {
 
 typedef struct operation {
     enum { COPY, KERNEL, EVENT } kind;
+    bool is_within; /* a copy that takes as long as a kernel */
     struct operation *next;
     char *to;
     const char *from;
@@ -55,6 +58,7 @@ typedef struct operation {
 struct CUstream_st {
     ti_cu_context context;
     operation *first, **last;
+    uint64_t busy; /* until then */
 };
 
 typedef struct range {
@@ -69,6 +73,11 @@ static ti_cu_stream streams[MOST_STREAMS];
 static range ranges[MOST_RANGES];
 static int num_streams, num_ranges;
 static size_t used[STUB_DEVICES];
+static uint64_t kernel_ns[STUB_DEVICES];
+static struct {
+    char name[48];
+    long calls;
+} counted[64];
 static long live, calls, until_failure;
 static int failure_code;
 static char failing[64];
@@ -93,6 +102,17 @@ static void misuse(const char *what)
     abort();
 }
 
+static void count_call(const char *name, size_t length)
+{
+    size_t i = 0;
+    while (i + 1 < TI_COUNT(counted) && counted[i].name[0] &&
+           (strncmp(counted[i].name, name, length) != 0 || counted[i].name[length])) {
+        i++;
+    }
+    snprintf(counted[i].name, sizeof(counted[i].name), "%.*s", (int)length, name);
+    counted[i].calls++;
+}
+
 /* Every function begins with this: the call is recorded, and may have to fail. */
 static ti_cu_result called(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static ti_cu_result called(const char *format, ...)
@@ -105,10 +125,11 @@ static ti_cu_result called(const char *format, ...)
     va_start(args, format);
     vsnprintf(record[calls++ % MOST_CALLS], STUB_CALL_TEXT, format, args);
     va_end(args);
+    const size_t length = strcspn(format, " ");
+    count_call(format, length);
     if (failed && failure_sticks) {
         return failure_code;
     }
-    const size_t length = strcspn(format, " ");
     if (until_failure > 0 && strlen(failing) == length && strncmp(format, failing, length) == 0 &&
         --until_failure == 0) {
         failed = true;
@@ -138,6 +159,8 @@ static void control_reset(uint64_t seed)
     pthread_mutex_lock(&mutex);
     calls = until_failure = 0;
     failed = false;
+    memset(kernel_ns, 0, sizeof(kernel_ns));
+    memset(counted, 0, sizeof(counted));
     state = seed | 1;
     pthread_mutex_unlock(&mutex);
 }
@@ -151,6 +174,24 @@ static void control_disturb(const char *function, long nth, int code, bool stick
     failure_sticks = sticky;
     failed = false;
     pthread_mutex_unlock(&mutex);
+}
+
+static void control_slow(int device, uint64_t ns)
+{
+    pthread_mutex_lock(&mutex);
+    kernel_ns[device] = ns;
+    pthread_mutex_unlock(&mutex);
+}
+
+static long control_count(const char *function)
+{
+    long calls_of_it = 0;
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < TI_COUNT(counted); i++) {
+        calls_of_it += strcmp(counted[i].name, function) == 0 ? counted[i].calls : 0;
+    }
+    pthread_mutex_unlock(&mutex);
+    return calls_of_it;
 }
 
 static long control_calls(void)
@@ -171,6 +212,8 @@ static long control_live(void)
 extern const stub_control stub_control_table;
 const stub_control stub_control_table = { .reset = control_reset,
                                           .disturb = control_disturb,
+                                          .slow = control_slow,
+                                          .count = control_count,
                                           .calls = control_calls,
                                           .call = control_call,
                                           .live = control_live };
@@ -266,6 +309,20 @@ static void run_copy(const operation *o)
     }
 }
 
+static uint64_t clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void take_time(ti_cu_stream s)
+{
+    if (kernel_ns[s->context->device]) {
+        s->busy = clock_now() + kernel_ns[s->context->device];
+    }
+}
+
 static void run_first(ti_cu_stream s)
 {
     operation *o = s->first;
@@ -273,10 +330,14 @@ static void run_first(ti_cu_stream s)
     s->last = s->first ? s->last : &s->first;
     if (o->kind == COPY) {
         run_copy(o);
+        if (o->is_within) {
+            take_time(s);
+        }
     } else if (o->kind == EVENT) {
         o->event->pending--;
     } else {
         run_kernel(o);
+        take_time(s);
         for (int i = 0; i < MOST_PARAMETERS; i++) {
             free(o->parameter[i]);
         }
@@ -300,7 +361,8 @@ static void add_operation(ti_cu_stream s, const operation *o)
 static void advance(void)
 {
     ti_cu_stream s = num_streams ? streams[draw() % (uint64_t)num_streams] : NULL;
-    if (s && s->first) {
+    if (s && s->first && (!s->busy || clock_now() >= s->busy)) {
+        s->busy = 0;
         run_first(s);
     }
 }
@@ -594,12 +656,15 @@ ti_cu_result cuMemFreeHost(void *address)
 
 static void copy_run(ti_cu_stream stream, char *to, const char *from, size_t bytes, bool is_to_host, bool is_from_host)
 {
+    const bool is_within = !is_to_host && !is_from_host;
     if ((range_of(to, bytes)->context == NULL) != is_to_host ||
         (range_of(from, bytes)->context == NULL) != is_from_host) {
         misuse("a copy has its memories confused");
     }
-    add_operation(stream,
-                  &(operation){ .kind = COPY, .to = to, .from = from, .width = bytes, .height = 1, .depth = 1 });
+    add_operation(
+        stream,
+        &(operation){
+            .kind = COPY, .is_within = is_within, .to = to, .from = from, .width = bytes, .height = 1, .depth = 1 });
 }
 
 ti_cu_result cuMemcpyHtoDAsync_v2(ti_cu_address to, const void *from, size_t bytes, ti_cu_stream stream)

@@ -18,9 +18,12 @@ typedef struct stub_control {
     /* The nth call of a function from now fails (1 is the next one), and with `sticky` all of any after it, as when a
      * device is lost. */
     void (*disturb)(const char *function, long nth, int code, bool sticky);
-    long (*calls)(void);             /* since reset */
-    const char *(*call)(long index); /* "cuMemAlloc_v2 4096", for instance */
-    long (*live)(void);              /* objects that nobody has freed */
+    /* From now on, until reset, each kernel on this device, and each copy within it, takes so long by the clock. */
+    void (*slow)(int device, uint64_t ns);
+    long (*count)(const char *function); /* calls of it since reset */
+    long (*calls)(void);                 /* of all */
+    const char *(*call)(long index);     /* "cuMemAlloc_v2 4096", for instance */
+    long (*live)(void);                  /* objects that nobody has freed */
 } stub_control;
 
 /* NULL: the driver is a real one, or there is none. */

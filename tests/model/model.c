@@ -109,6 +109,9 @@ typedef struct totals {
     uint64_t nodes, tasks, fences, messages, horizons, collective_hosts, broadcasts, relayed, multicasts;
 } totals;
 
+/* For the files of a run. */
+static char folder[] = "/tmp/tacit-model-XXXXXX";
+
 static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *r, totals *sum)
 {
     static const size_t eager[] = { 0, 16, 256, 1 << 20 }, early[] = { 0, 64, 4096, 1 << 20 };
@@ -125,7 +128,10 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     tacit_config config;
     char balance[MODEL_BALANCE];
     model_config(r, &config);
-    model_balance(r, program->nodes, balance, &config);
+    const gen_rng at = *r;
+    model_paths paths;
+    model_more(r, &config);
+    model_files(r, folder, &paths, &config);
     static const char *const limits[] = { NULL, NULL, "1", "100", "1k", "10k" };
     config.device_memory = limits[gen_between(r, 0, 5)];
     const char *kind = shadow_kind();
@@ -134,9 +140,13 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
         const char *list = lists[gen_between(r, 0, 8)][is_cuda];
         config.devices = kind ? list : NULL;
     }
+    model_balance(&at, program->nodes, balance, &config);
+    gen_rng direct = { gen_mix(at.state ^ 0xd17e) };
+    config.device_mpi = gen_chance(&direct, 50) ? TACIT_DEVICE_MPI_ON : TACIT_DEVICE_MPI_DEFAULT;
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);
+    local_hub_set_threaded(hub);
     const bool machines = gen_chance(r, 30); /* each node has its own, so that all may plan trees and be relays */
     config.threads = machines ? TACIT_THREADS_ON : config.threads;
     bool good = true;
@@ -170,6 +180,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     sum->tasks += nodes[0].counters.tasks;
     sum->horizons += nodes[0].counters.horizons;
     local_hub_destroy(hub);
+    model_remove_files(folder);
     ti_free(h.present, program->step.count * sizeof(*h.present));
     ti_free(nodes, (size_t)program->nodes * sizeof(node));
     return good;
@@ -209,6 +220,7 @@ static char replay[120];
 
 static void stopped(int number)
 {
+    rmdir(folder); /* if it is empty */
     static const char text[] = "model: nothing ends any more\n";
     ssize_t ignored = number == SIGALRM ? write(2, text, sizeof(text) - 1) : 0;
     ignored += write(2, replay, strlen(replay));
@@ -226,6 +238,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: model [--seed S] [--count N] [--nodes M] [--print]\n");
         return 2;
     }
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        return 2;
+    }
     signal(SIGALRM, stopped);
     signal(SIGABRT, stopped);
     printf("seeds %llu to %llu\n", (unsigned long long)args.seed, (unsigned long long)(args.seed + args.count - 1));
@@ -237,9 +253,11 @@ int main(int argc, char **argv)
         alarm(MOST_SECONDS);
         if (!run_one(args.seed + i, &args, &sum)) {
             printf("%s", replay);
+            rmdir(folder);
             return 1;
         }
     }
+    rmdir(folder);
     printf(
         "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators, %llu of them with reductions\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,

@@ -2,13 +2,14 @@
  *
  * A flood of small messages to a receiver that posts late, one receive after the other. Random traffic between all
  * pairs: strided payloads of several blocks whose bytes follow from their identity, in other shapes and another order
- * on the two sides. Datatypes that leave the cache while they are in use. Notes of a node that does not poll. A
- * message of the wrong length. With TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test --forget` must end
- * the job with a failure: the last node returns from main while the others wait. The seed is printed, and taken from
- * the first argument. A failure ends the job on all nodes. */
+ * on the two sides. Datatypes that leave the cache while they are in use, and of more than 2 GiB. Notes of a node that
+ * does not poll. A message of the wrong length. With TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test
+ * --forget` must end the job with a failure: the last node returns from main while the others wait. The seed is
+ * printed, and taken from the first argument. A failure ends the job on all nodes. */
 #include "base/alloc.h"
 #include "comm/mpi/type.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -422,6 +423,33 @@ static void wrong_length_is_an_error(size_t sent, size_t expected)
     comm->ops->destroy(comm);
 }
 
+/* Datatypes of more bytes or rows than an int can count, in round numbers too; nothing is sent. */
+static void huge_types(ti_comm *comm)
+{
+    static const size_t lengths[] = { INT_MAX, (size_t)1 << 31, ((size_t)1 << 31) + 1, (size_t)3 << 30,
+                                      (size_t)5 << 32 };
+    char here = 0;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        for (int in_rows = 0; in_rows < 2; in_rows++) {
+            ti_block b = { .base = &here, .run = in_rows ? 3 : lengths[i], .count = { 1, 1 } };
+            if (in_rows) {
+                b.count[1] = lengths[i];
+                b.stride[1] = 4;
+            }
+            const size_t bytes = ti_block_bytes(&b), last = in_rows ? 4 * (lengths[i] - 1) + 3 : lengths[i];
+            MPI_Datatype type;
+            MPI_Count found;
+            MPI_Aint least, extent;
+            const char *call = NULL;
+            REQUIRE(comm, ti_mpi_type_create(&(ti_payload){ &b, 1, bytes }, &type, &call) == MPI_SUCCESS);
+            MPI_Type_size_x(type, &found);
+            MPI_Type_get_true_extent(type, &least, &extent);
+            REQUIRE(comm, found == (MPI_Count)bytes && least == 0 && extent == (MPI_Aint)last);
+            MPI_Type_free(&type);
+        }
+    }
+}
+
 static void huge_message(ti_comm *comm, uint64_t counter)
 {
     size_t bytes = ((size_t)2 << 30) + 12345;
@@ -549,6 +577,7 @@ int main(int argc, char **argv)
     random_traffic(comm, seed + 1);
     many_shapes(comm, 200000);
     cache_keeps_what_was_used_last(comm);
+    huge_types(comm);
     notes_leave_without_polls(comm);
     wrong_length_is_an_error(64, 32);
     wrong_length_is_an_error(32, 64);

@@ -31,6 +31,9 @@ typedef struct forwarded {
     unsigned long long relayed_bytes, multicasts, multicast_forwards;
 } forwarded;
 
+/* For the files of a run; node 0 makes it and takes it away. */
+static char folder[] = "/tmp/tacit-model-XXXXXX";
+
 static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *out, forwarded *sum)
 {
     gen_rng r = { gen_mix(seed ^ 0x30de1) };
@@ -42,6 +45,9 @@ static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *ou
     char balance[MODEL_BALANCE];
     model_config(&r, &config);
     model_balance(&r, nodes, balance, &config);
+    model_paths paths;
+    model_more(&r, &config);
+    model_files(&r, folder, &paths, &config);
     bool sleeps = gen_chance(&r, 50);
     late_set(gen_chance(&r, 67) ? seed : 0);
     int slow = always_slow || gen_chance(&r, 10) ? (int)gen_between(&r, 1, nodes) : 0;
@@ -118,6 +124,11 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     bool good = true;
+    if (node == 0 && !mkdtemp(folder)) {
+        perror(folder);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    MPI_Bcast(folder, sizeof(folder), MPI_CHAR, 0, MPI_COMM_WORLD);
     for (uint64_t i = 0; i < count && good; i++) {
         model_result result = { 0 };
         alarm(MOST_SECONDS); /* a hang ends the job */
@@ -125,7 +136,11 @@ int main(int argc, char **argv)
         fences += result.fences;
         collective_hosts += result.collective_hosts;
         good = all_good(seed + i, node, nodes, &result);
+        if (node == 0) {
+            model_remove_files(folder);
+        }
     }
+    rmdir(folder); /* the first one does it */
     late_counts counts = late_get();
     MPI_Allreduce(MPI_IN_PLACE, &sum, sizeof(sum) / sizeof(sum.multicasts), MPI_UNSIGNED_LONG_LONG, MPI_SUM,
                   MPI_COMM_WORLD);

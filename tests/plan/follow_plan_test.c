@@ -1,7 +1,8 @@
 /* Instructions of one node with one memory: in random programs, whatever touches the same memory, one of them writing,
  * has a path from the first to the second. Alone, a node's dependencies come from those of tasks where nothing else
  * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
- * Nothing is executed. */
+ * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the
+ * forwards. Nothing is executed. */
 #include "lower.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -24,6 +25,10 @@ typedef struct touch {
     bool write;
 } touch;
 
+/* Of each task: its forwards. Of each instruction: its kind, what it waits for but horizons and epochs, in order,
+ * UINT64_MAX. */
+typedef TI_VEC(uint64_t) run_log;
+
 typedef struct run {
     ti_system system;
     lowering lowering;
@@ -38,8 +43,11 @@ typedef struct run {
     ti_box whole[MOST];                  /* of each that is there */
     TI_VEC(const ti_instruction *) made; /* by the number of their views: the first kernel */
     uint64_t again;                      /* kernels that have the views of an earlier one */
-    uint64_t point, applied;             /* the latest horizon or epoch, and the one before if that is a horizon */
-    uint64_t early;                      /* sends that wait for less than the applied one */
+    uint64_t collectives;
+    uint64_t point, applied; /* the latest horizon or epoch, and the one before if that is a horizon */
+    uint64_t early;          /* sends that wait for less than the applied one */
+    run_log log;
+    bool is_point[MOST]; /* by instruction */
 } run;
 
 static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, const ti_box *box, bool write)
@@ -111,6 +119,24 @@ static void touch_message(run *r, const ti_instruction *i)
     r->early += i->kind == TI_INSTRUCTION_SEND && i->deps == 1 && i->dep[0] < r->applied;
 }
 
+/* Of a reduction what it gets; it gives partial results. */
+static void touch_collective(run *r, const ti_instruction *i)
+{
+    for (uint32_t b = 0; b < i->as.collective.gives + i->as.collective.gets; b++) {
+        const bool write = b >= i->as.collective.gives;
+        const ti_box *box = write ? &i->as.collective.get[b - i->as.collective.gives] : &i->as.collective.give[b];
+        uint64_t allocation = 0;
+        for (uint32_t k = 0; k < i->as.collective.places; k++) {
+            const ti_instruction_box *place = &i->as.collective.place[k];
+            allocation = ti_box_covers(&place->box, box) ? place->place.allocation : allocation;
+        }
+        const bool reduces = i->as.collective.what->pattern == TI_PATTERN_ALL_REDUCE ||
+                             i->as.collective.what->pattern == TI_PATTERN_REDUCE;
+        add_touch(r, i, r->of_buffer[allocation] && (write || !reduces) ? allocation : 0, box, write);
+        r->collectives++;
+    }
+}
+
 static void touch_all(run *r, const ti_instruction *i)
 {
     switch (i->kind) {
@@ -143,6 +169,8 @@ static void touch_all(run *r, const ti_instruction *i)
         touch_message(r, i);
         break;
     case TI_INSTRUCTION_COLLECTIVE:
+        touch_collective(r, i);
+        break;
     case TI_INSTRUCTION_FENCE:
     case TI_INSTRUCTION_EPOCH:
         break;
@@ -172,11 +200,38 @@ static void note_order(run *r, const ti_instruction *i)
     }
 }
 
+static void log_dependencies(run *r, const ti_instruction *i)
+{
+    r->is_point[i->id] = i->kind == TI_INSTRUCTION_EPOCH;
+    ti_vec_push(&r->log, (uint64_t)i->kind);
+    for (uint64_t last = 0, next; last < UINT64_MAX; last = next) {
+        next = UINT64_MAX;
+        for (uint32_t d = 0; d < i->deps; d++) {
+            next = i->dep[d] > last && !r->is_point[i->dep[d]] ? TI_MIN(next, i->dep[d]) : next;
+        }
+        ti_vec_push(&r->log, next);
+    }
+}
+
 static void see(run *r, ti_instruction_batch batch)
 {
     for (size_t i = 0; i < batch.count; i++) {
         note_order(r, batch.instruction[i]);
+        log_dependencies(r, batch.instruction[i]);
         touch_all(r, batch.instruction[i]);
+    }
+}
+
+static void log_forwards(run *r, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        const ti_forward *f = &task->forward[i];
+        ti_vec_push(&r->log, f->producer << 33 | (uint64_t)f->whole << 32 | f->buffer->slot);
+        for (uint32_t b = 0; b < f->boxes; b++) {
+            const int64_t *at = f->box[b].min, *end = f->box[b].max;
+            ti_vec_push(&r->log,
+                        (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+        }
     }
 }
 
@@ -186,6 +241,7 @@ static void take_step(run *r, const gen_step *step)
     lower_begin(&r->lowering, step);
     size_t count = ti_task_graph_add(r->tasks, lower_step(&r->lowering, step, r->tasks), out);
     for (size_t t = 0; t < count; t++) {
+        log_forwards(r, out[t]);
         see(r, ti_instruction_graph_add(r->graph, ti_command_graph_add(r->commands, &out[t], 1)));
     }
     lower_end(&r->lowering, step);
@@ -215,11 +271,14 @@ typedef struct settings {
     int lookahead;
     bool shapes;   /* tasks are known when they come again */
     uint64_t tile; /* bytes that a tile of a window of pure tasks touches; 0: there are no windows */
+    bool derive;   /* ti_system.derive_always */
+    int collectives;
 } settings;
 
 /* What has been seen of several programs. */
 typedef struct counts {
-    uint64_t early, again;
+    uint64_t early, again, repeated, collectives;
+    run_log log; /* of the latest program */
 } counts;
 
 static uint64_t run_program(const gen_program *program, const settings *s, counts *seen)
@@ -233,6 +292,8 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
                           .horizon_step = s->horizon_step,
                           .horizon_front = 64,
                           .lookahead = s->lookahead,
+                          .derive_always = s->derive,
+                          .collectives = s->collectives,
                           .latency_tasks = s->tile ? 5 : 0,
                           .latency_horizons = 4,
                           .latency_tiles = s->tile > 0,
@@ -249,6 +310,9 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     see(&r, ti_instruction_graph_close(r.graph));
     check_order(&r, program->seed);
     tiles += ti_instruction_graph_counts(r.graph).tiles;
+    seen->repeated += ti_instruction_graph_counts(r.graph).repeated;
+    ti_vec_fini(&seen->log);
+    seen->log = r.log;
     ti_instruction_graph_destroy(r.graph);
     ti_command_graph_destroy(r.commands);
     ti_task_graph_destroy(r.tasks);
@@ -259,6 +323,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     ti_free(r.before, MOST * sizeof(*r.before));
     seen->early += r.early;
     seen->again += r.again;
+    seen->collectives += r.collectives;
     return r.compared;
 }
 
@@ -272,15 +337,112 @@ static void what_touches_the_same_is_ordered(void **state)
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
-        settings s = { steps[gen_between(&rng, 0, 4)], gen_chance(&rng, 50) ? 0 : 4, gen_chance(&rng, 60),
-                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0 };
+        settings s = { steps[gen_between(&rng, 0, 4)],
+                       gen_chance(&rng, 50) ? 0 : 4,
+                       gen_chance(&rng, 60),
+                       gen_chance(&rng, 50) ? (uint64_t)gen_between(&rng, 1, 300) : 0,
+                       false,
+                       0 };
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
     printf("%llu and %llu pairs, %llu tiles, %llu early sends, %llu kernels by templates\n",
            (unsigned long long)compared[1], (unsigned long long)compared[0], (unsigned long long)tiles,
            (unsigned long long)seen.early, (unsigned long long)seen.again);
+    ti_vec_fini(&seen.log);
     assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000 && tiles > 100);
+}
+
+/* ---- loops */
+
+/* Whether all buffers of a task are there in the end, and it is one of those that loops are made of. */
+static bool may_come_again(const bool *there, const gen_task *task)
+{
+    bool may = !task->group && !task->objects;
+    for (int i = 0; i < task->accesses; i++) {
+        may = may && there[task->access[i].buffer];
+    }
+    return may;
+}
+
+/* What a program has done, its last steps again and again: a loop, something else, and another loop. */
+static void append_loops(gen_program *program, gen_rng *rng)
+{
+    bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
+    TI_VEC(int) tasks = { 0 };
+    for (size_t i = 0; i < program->step.count; i++) {
+        const gen_step *s = &program->step.data[i];
+        if (s->kind == GEN_CREATE || s->kind == GEN_DESTROY) {
+            there[s->index] = s->kind == GEN_CREATE;
+        }
+    }
+    for (size_t i = 0; i < program->step.count; i++) {
+        const gen_step *s = &program->step.data[i];
+        if (s->kind == GEN_TASK && may_come_again(there, &program->task.data[s->index])) {
+            ti_vec_push(&tasks, s->index);
+        }
+    }
+    for (int loop = 0; loop < 3 && tasks.count; loop++) {
+        int body[4], length = (int)gen_between(rng, 1, 4), times = (int)gen_between(rng, 10, 60);
+        for (int i = 0; i < length; i++) {
+            body[i] = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+        }
+        int steps = times * length - (int)gen_between(rng, 0, length - 1);
+        for (int i = 0; i < steps; i++) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
+        }
+        int other = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+        if (gen_chance(rng, 70)) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = other }));
+        }
+    }
+    ti_vec_fini(&tasks);
+    ti_free(there, program->buffer.count * sizeof(*there));
+}
+
+/* Waits for horizons are judged by what they do (check_order): a tracker that has been described has forgotten sooner
+ * what lies below one, so that less waits for it. */
+static void compare_logs(uint64_t seed, const run_log *a, const run_log *b)
+{
+    size_t at = 0, id = 1;
+    while (at < a->count && at < b->count && a->data[at] == b->data[at]) {
+        id += a->data[at++] == UINT64_MAX;
+    }
+    if (at < a->count || at < b->count) {
+        fail_msg("seed %llu: instruction %zu waits for %lld, if derived for %lld", (unsigned long long)seed, id,
+                 at < a->count ? (long long)a->data[at] : 0, at < b->count ? (long long)b->data[at] : 0);
+    }
+}
+
+static void loops_are_as_if_derived(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
+    uint64_t compared = 0;
+    counts seen = { 0 }, derived = { 0 };
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        gen_rng rng = { gen_mix(seed) };
+        gen_program *program =
+            gen_create(&(gen_options){ .seed = seed, .nodes = seed % 5 ? (int)(seed % 5) : 1, .steps = 20 });
+        append_loops(program, &rng);
+        settings s = { steps[gen_between(&rng, 0, 5)],
+                       gen_chance(&rng, 50) ? 0 : 4,
+                       true,
+                       0,
+                       false,
+                       seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF };
+        compared += run_program(program, &s, &seen);
+        s.derive = true;
+        s.shapes = false;
+        run_program(program, &s, &derived);
+        compare_logs(seed, &seen.log, &derived.log);
+        gen_destroy(program);
+    }
+    printf("%llu pairs, %llu instructions repeated, %llu parts of collectives\n", (unsigned long long)compared,
+           (unsigned long long)seen.repeated, (unsigned long long)seen.collectives);
+    assert_true(compared > 1000000 && seen.repeated > 10000 && derived.repeated == 0);
+    ti_vec_fini(&seen.log);
+    ti_vec_fini(&derived.log);
 }
 
 enum { TILES = 3, NODES = 5 };
@@ -324,9 +486,10 @@ static void writes_wait_for_early_sends(void **state)
     counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0 }, &seen);
+        compared += run_program(program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0 }, &seen);
         gen_destroy(program);
     }
+    ti_vec_fini(&seen.log);
     assert_true(compared > 10000 && seen.early > 1000);
 }
 
@@ -362,13 +525,15 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     counts seen = { 0 };
-    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0 }, &seen) > 0);
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0 }, &seen) > 0);
+    ti_vec_fini(&seen.log);
     gen_destroy(program);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(what_touches_the_same_is_ordered),
+                                        cmocka_unit_test(loops_are_as_if_derived),
                                         cmocka_unit_test(writes_wait_for_early_sends),
                                         cmocka_unit_test(gaps_of_allocations_wait_for_them) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* Collectives in groups: rows and columns of the grid of chunks that a task of two dimensions is split into, and near
  * misses in which one condition does not hold. Commands are stated literally, with the verdict. */
 #include "plan.h"
-#include "plan/version/holder.h"
+#include "plan/holder/holder.h"
 
 /* cmocka.h wants these first. */
 #include <setjmp.h>

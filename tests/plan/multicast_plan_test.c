@@ -236,6 +236,36 @@ static void it_is_reported(void **state)
     plan_fini(&p);
 }
 
+/* A report changes no plan: node 0 has one, and looks at reads of tasks without collectives only for that. What it finds
+ * must not make it forget who wrote the tiles, or it would not wait for their readers as the others do. */
+static void a_report_forgets_no_source(void **state)
+{
+    (void)state;
+    const gen_buffer list[] = { plan_buffer(tacit_range1(TILES * TILE), true) };
+    const plan_setup setup = { .nodes = 3,
+                               .only = -1,
+                               .collectives = TI_COLLECTIVES_OFF,
+                               .multicast = TI_MULTICAST_TREES + TI_TREE_BINOMIAL,
+                               .old_producers = 1,
+                               .horizon_step = 1 };
+    plan p;
+    plan_start(&p, &setup, list, 1);
+    write_tile(&p, 2, 0);
+    write_tile(&p, 2, 1);
+    for (int i = 0; i < 4; i++) { /* horizons pass these two */
+        write_tile(&p, 2, 3);
+    }
+    plan_task(&p, (gen_task){ .name = "N",
+                              .range = tacit_range1(2 * TILE),
+                              .access = { plan_read(A, tacit_one_to_one()) },
+                              .no_collectives = true });
+    read_tile(&p, 0, 1, 0);
+    for (int node = 0; node < 3; node++) {
+        expect(&p, node, "");
+    }
+    plan_fini(&p);
+}
+
 /* A loop comes back to the same versions: multicasts and their readers are repeated as they were. Node 0 explains, so
  * it plans each time; the others must agree with it. */
 static void loops_are_replayed(void **state)
@@ -312,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_tile_is_written_again),
         cmocka_unit_test(who_has_it_is_left_out),
         cmocka_unit_test(collectives_stay_what_they_are),
+        cmocka_unit_test(a_report_forgets_no_source),
         cmocka_unit_test(loops_are_replayed),
         cmocka_unit_test(it_is_reported),
         cmocka_unit_test(other_readers_are_another_step),

@@ -67,7 +67,7 @@ typedef struct gen_access {
     bool in_parts;
 } gen_access;
 
-enum { GEN_ACCESSES = 6, GEN_OBJECTS = 3, GEN_GROUPS = 2 };
+enum { GEN_ACCESSES = TACIT_MAX_ACCESSES, GEN_OBJECTS = 3, GEN_GROUPS = 2 };
 
 typedef struct gen_task {
     const char *name; /* NULL: nobody looks at it */

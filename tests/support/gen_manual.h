@@ -61,7 +61,7 @@ static const gen_row gen_multicasts[] = { { 4, 0 }, { 1, 2 }, { 4, 3 }, { 2, 4 }
 /* ---- buffers */
 
 static const gen_row gen_buffer_dims[] = { { 3, 1 }, { 3, 2 }, { 1, 3 }, { 1, 0 } };
-static const gen_row gen_elem_sizes[] = { { 4, 8 }, { 1, 4 }, { 1, 1 }, { 1, 12 }, { 1, 16 } };
+static const gen_row gen_elem_sizes[] = { { 8, 8 }, { 2, 4 }, { 2, 1 }, { 1, 3 }, { 2, 12 }, { 2, 16 }, { 1, 24 } };
 
 /* The largest extent by number of dimensions: small, but more than a few chunks; and for more than 16 nodes. */
 static const int64_t gen_largest_few[] = { 1, 40, 12, 6 }, gen_largest_many[] = { 1, 150, 24, 9 };
@@ -77,7 +77,9 @@ enum {
 /* ---- tasks */
 
 static const gen_row gen_range_dims[] = { { 3, 1 }, { 4, 2 }, { 2, 3 }, { 1, 0 } };
-static const gen_row gen_granularity_sizes[] = { { 3, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 }, { 1, 4 } };
+static const gen_row gen_granularity_sizes[] = {
+    { 12, 0 }, { 4, 1 }, { 4, 2 }, { 4, 3 }, { 4, 4 }, { 1, 1000 }
+}; /* more than all */
 static const gen_row gen_oversubscribe_counts[] = { { 3, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 } };
 static const gen_row gen_splits[] = { { 35, TACIT_SPLIT_2D }, { 33, TACIT_SPLIT_1D }, { 32, TACIT_SPLIT_DEFAULT } };
 static const gen_row gen_modes[] = { { 2, TACIT_READ }, { 1, TACIT_WRITE }, { 1, TACIT_UPDATE } };

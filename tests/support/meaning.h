@@ -9,7 +9,7 @@
 
 #include "gen.h"
 
-enum { MEANING_MOST_BYTES = 16 }; /* of an element */
+enum { MEANING_MOST_BYTES = 24 }; /* of an element */
 
 /* Where elements are read from. */
 typedef struct meaning_source {

@@ -1,10 +1,14 @@
 /* Random programs through the public interface: see model_run.h. */
 #include "model_run.h"
 
+#include "run/device_list.h"
+
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* What a kernel is given. The pointer is good in this process only, and kernels run nowhere else. */
 typedef struct kernel_args {
@@ -367,6 +371,55 @@ static bool fence_object(runner *r, size_t step)
     return good;
 }
 
+/* Equal descriptions are one shape to tacit, so tasks of the pool come again by their names, or by none, or all by one.
+ * In one program of four every step has a name of its own: then nothing comes again. */
+static const char *name_of(const runner *r, size_t step, char text[24])
+{
+    int index = r->program->step.data[step].index;
+    switch (r->program->seed % 4) {
+    case 0:
+        snprintf(text, 24, "step %zu", step);
+        return text;
+    case 1:
+        return "every step";
+    default:
+        snprintf(text, 24, "task %d", index);
+        return index % 3 ? text : NULL;
+    }
+}
+
+/* One in eight tasks is submitted wrongly first: that is refused, and changes nothing. */
+static bool is_refused(runner *r, size_t step, tacit_task wrong)
+{
+    const uint64_t draw = gen_mix(r->program->seed << 24 ^ step ^ 0x2ef), way = draw / 8 % 7;
+    if (draw % 8) {
+        return true;
+    }
+    if (way == 0 && wrong.access[0].mode) {
+        wrong.access[0].buffer = NULL;
+    } else if (way == 1 && wrong.access[0].mode) {
+        wrong.access[0].mapper = tacit_custom(1 << 20);
+        wrong.access[0].mode = TACIT_READ;
+    } else if (way == 2) {
+        wrong.place = tacit_place_node(r->program->nodes);
+    } else if (way == 3) {
+        wrong.args = NULL;
+    } else if (way == 4) {
+        wrong.range.dims = 4;
+    } else if (way == 5 && wrong.access[0].mode) { /* two write the same, or one reads what the other writes */
+        wrong.access[1] = wrong.access[0];
+        wrong.access[1].mode = TACIT_REDUCE;
+        wrong.access[1].op = tacit_sum((tacit_type)99);
+    } else {
+        wrong.hint.priority = 5000;
+    }
+    tacit_status status = tacit_submit(r->ctx, &wrong);
+    if (status == TACIT_OK || !*tacit_last_error(r->ctx)) {
+        note(r, "node %d, step %zu: a wrong task (%d) is not refused", tacit_node(r->ctx), step, (int)way);
+    }
+    return status != TACIT_OK;
+}
+
 static bool submit(runner *r, size_t step)
 {
     int index = r->program->step.data[step].index;
@@ -377,8 +430,7 @@ static bool submit(runner *r, size_t step)
     }
     memcpy(args.object, r->object, sizeof(args.object));
     char name[24];
-    snprintf(name, sizeof(name), "step %zu", step);
-    tacit_task task = { .name = name,
+    tacit_task task = { .name = name_of(r, step, name),
                         .range = t->range,
                         .kernel = { .host = kernel,
                                     /* tests/model/shadow.h */
@@ -418,7 +470,7 @@ static bool submit(runner *r, size_t step)
             task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
         }
     }
-    return ok(r, step, tacit_submit(r->ctx, &task)) && drop_weights(r, step, index);
+    return is_refused(r, step, task) && ok(r, step, tacit_submit(r->ctx, &task)) && drop_weights(r, step, index);
 }
 
 static void compare(runner *r, size_t step, const unsigned char *found)
@@ -480,23 +532,31 @@ static bool local_fence(runner *r, size_t step)
     return good;
 }
 
+/* A node may look twice, or not at all. */
 static bool finish_fence(runner *r, const pending *p)
 {
     const void *data;
-    bool good = ok(r, p->step, tacit_fence_get(p->ticket, &data));
-    if (good) {
-        compare(r, p->step, data);
+    const uint64_t looks = gen_mix((uint64_t)tacit_node(r->ctx) << 40 ^ p->step) % 16;
+    bool good = true;
+    for (int i = looks == 0; i >= 0 && good && looks < 15; i--) {
+        good = ok(r, p->step, tacit_fence_get(p->ticket, &data));
+        if (good) {
+            compare(r, p->step, data);
+        }
     }
     tacit_fence_release(p->ticket);
     return good;
 }
 
+/* Nodes look in different orders. */
 static bool finish_fences(runner *r, size_t left)
 {
     bool good = true;
     while (r->fences.count > left) {
-        good = finish_fence(r, &r->fences.data[0]) && good;
-        memmove(r->fences.data, r->fences.data + 1, --r->fences.count * sizeof(pending));
+        const size_t i = (r->fences.data[0].step + (size_t)tacit_node(r->ctx)) % r->fences.count;
+        good = finish_fence(r, &r->fences.data[i]) && good;
+        r->fences.count--;
+        memmove(r->fences.data + i, r->fences.data + i + 1, (r->fences.count - i) * sizeof(pending));
     }
     return good;
 }
@@ -633,16 +693,72 @@ void model_config(gen_rng *r, tacit_config *out)
     out->explain = gen_chance(r, 30) ? "/dev/null" : NULL; /* plans are the same, and two threads fill the report */
 }
 
+void model_more(const gen_rng *r, tacit_config *out)
+{
+    static const char *const pins[] = { NULL, NULL, "off", "0" };
+    gen_rng own = { gen_mix(r->state ^ 0x9b1c) };
+    out->pin = pins[gen_between(&own, 0, TI_COUNT(pins) - 1)];
+    out->memory_limit = gen_chance(&own, 30) ? "64M" : NULL;
+    out->watchdog = gen_chance(&own, 20) ? -1 : 0;
+    out->advice = gen_chance(&own, 10) ? TACIT_ADVICE_ON : TACIT_ADVICE_DEFAULT;
+}
+
+void model_files(const gen_rng *r, const char *folder, model_paths *paths, tacit_config *out)
+{
+    gen_rng own = { gen_mix(r->state ^ 0xf11e) };
+    snprintf(paths->trace, sizeof(paths->trace), "%s/trace", folder);
+    snprintf(paths->graph, sizeof(paths->graph), "%s/graph", folder);
+    out->trace = gen_chance(&own, 10) ? paths->trace : NULL;
+    out->graph = gen_chance(&own, 5) ? paths->graph : NULL;
+    out->graph_tasks = gen_chance(&own, 50) ? "3:20" : NULL;
+}
+
+void model_remove_files(const char *folder)
+{
+    DIR *all = opendir(folder);
+    for (const struct dirent *file = all ? readdir(all) : NULL; file; file = readdir(all)) {
+        char path[sizeof(file->d_name) + MODEL_PATH];
+        snprintf(path, sizeof(path), "%s/%s", folder, file->d_name);
+        unlink(path); /* not . and .. */
+    }
+    if (all) {
+        closedir(all);
+    }
+}
+
+/* How many devices of a node share its work. */
+static int sharers(const tacit_config *config)
+{
+    ti_device_list list;
+    ti_strbuf why = { 0 };
+    bool good = ti_device_list_parse(config->devices, config->host_devices, &list, &why);
+    ti_strbuf_fini(&why);
+    return good ? (list.idle_host ? 0 : list.hosts) + list.opencls + list.cudas : 0;
+}
+
+/* =8+1, for one node in two. Returns the length. */
+static size_t add_devices(gen_rng *r, int count, char *text, size_t room)
+{
+    size_t length = 0;
+    for (int d = 0; d < count && (d > 0 || gen_chance(r, 50)); d++) {
+        length += (size_t)snprintf(text + length, room - length, "%c%d", d ? '+' : '=',
+                                   (int)gen_between(r, 1, gen_chance(r, 20) ? 1000 : 4));
+    }
+    return length;
+}
+
 void model_balance(const gen_rng *r, int nodes, char text[MODEL_BALANCE], tacit_config *out)
 {
-    gen_rng own = { gen_mix(r->state ^ 0xba1a) };
+    gen_rng own = { gen_mix(r->state ^ 0xba1a) }, devices = { gen_mix(r->state ^ 0xde71) };
     size_t length = 0;
     const int64_t choices = gen_between(&own, 0, 4);
+    const int count = gen_chance(&devices, 50) ? sharers(out) : 0;
     for (int64_t c = 0, after = gen_between(&own, 0, 3); c < choices && nodes <= 20; c++) {
         length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d:", c ? "/" : "", (int)after);
         for (int i = 0; i < nodes; i++) {
             length += (size_t)snprintf(text + length, MODEL_BALANCE - length, "%s%d", i ? "," : "",
                                        (int)gen_between(&own, 1, gen_chance(&own, 20) ? 1000 : 4));
+            length += add_devices(&devices, count, text + length, MODEL_BALANCE - length);
         }
         after += gen_between(&own, 1, 8);
     }

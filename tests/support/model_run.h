@@ -37,8 +37,19 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
 
 /* Settings of a run, drawn at random: every node must draw with the same generator. */
 void model_config(gen_rng *r, tacit_config *out);
-/* And TACIT_BALANCE, which lies in `text`. What is drawn from the generator afterwards is as without this. */
-enum { MODEL_BALANCE = 1000 };
+/* And TACIT_BALANCE, which lies in `text`, for the devices that it has. What is drawn from the generator afterwards is
+ * as without this. */
+enum { MODEL_BALANCE = 4000 };
 void model_balance(const gen_rng *r, int nodes, char text[MODEL_BALANCE], tacit_config *out);
+/* And others, drawn likewise. */
+void model_more(const gen_rng *r, tacit_config *out);
+/* And TACIT_TRACE and TACIT_GRAPH, drawn likewise: files in a folder, whose names lie in `paths`. */
+enum { MODEL_PATH = 200 };
+typedef struct model_paths {
+    char trace[MODEL_PATH], graph[MODEL_PATH];
+} model_paths;
+void model_files(const gen_rng *r, const char *folder, model_paths *paths, tacit_config *out);
+/* All files of the folder. */
+void model_remove_files(const char *folder);
 
 #endif

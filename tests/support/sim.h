@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "lower.h"
 #include "plan/command/graph.h"
-#include "plan/version/holder.h"
+#include "plan/holder/holder.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* Which memories hold the newest contents, against a set of memories per element. */
-#include "plan/instruction/coherence.h"
+#include "plan/memory/coherence.h"
 
 #include "random.h"
 

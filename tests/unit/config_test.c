@@ -114,6 +114,7 @@ static void environment_wins(void **state)
     expect_refusal(NULL, "TACIT_CHECK_PURE", "0|1");
     unsetenv("TACIT_CHECK_PURE");
     assert_int_equal(out.overlap, TACIT_OVERLAP_AUTO);
+    assert_int_equal(out.device_mpi, TACIT_DEVICE_MPI_AUTO);
     setenv("TACIT_OVERLAP", "on", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.overlap, TACIT_OVERLAP_ON);
@@ -277,7 +278,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 41);
+    assert_int_equal(checked, 44);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

@@ -1,5 +1,5 @@
 /* Copies as values: sets of nodes against an array of flags, and readers, of which the oldest is forgotten at last. */
-#include "plan/version/copies.h"
+#include "plan/holder/copies.h"
 
 /* cmocka.h wants these first. */
 #include <setjmp.h>

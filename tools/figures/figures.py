@@ -48,11 +48,12 @@ class Bench:
         progress.say("figures:", *command[2:])
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
-    def comm(self, pattern, nodes, sizes, iterations):
+    def comm(self, pattern, nodes, sizes, iterations, devices=None):
         """What communication alone takes on this machine, by size: with collectives, with messages and by hand."""
         tacit = self.build / "bin" / "tacit"
         command = [tacit, "run", "-n", str(nodes), tacit, "bench", "comm", "--json", "--pattern", pattern,
-                   "--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations)]
+                   "--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations),
+                   *(["--devices", devices] if devices else [])]
         progress.say("figures:", *command[1:])
         return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["results"]
 
@@ -277,6 +278,33 @@ def figure_4(bench, output, quick):
         figure.axes.set_xticks(nodes_list, [str(n) for n in nodes_list])
         figure.finish(f"Communication alone, {size} per node, {os.cpu_count()} cores (counterpart of Figure 4)", "nodes", "iterations per second",
                       log_x=True, log_y=True)
+
+
+def figure_4_devices(bench, output, quick):
+    """Figure 4 on two nodes of which each has two or four devices with memories of their own, as the paper's nodes have GPUs."""
+    sizes = [8, 65536]
+    figures = [Figure(output, f"collectives-fig4-devices-{name}", ["pattern", "devices", "bytes_per_node", "with_collectives_per_s",
+                                                                   "with_messages_per_s", "messages_over_collectives",
+                                                                   "collectives_per_iteration", "messages_per_iteration"])
+               for name in ["small", "large"]]
+    counts = [1, 2, 4]
+    for color, pattern in enumerate(TABLE_3 + ["nbody"]):
+        rates = [[], []]
+        for devices in counts:
+            runs = bench.comm(pattern, 2, sizes, 20 if quick else 200, f"host:{devices}:discrete")
+            for figure, run, at in zip(figures, runs, rates):
+                figure.add(pattern, devices, run["bytes_per_node"], run["tacit_per_s"], run["other_per_s"], 1 / run["time_over_other"],
+                           run["collectives_per_iteration"], run["messages_per_iteration"])
+                at.append((run["tacit_per_s"], run["other_per_s"]))
+        for figure, at in zip(figures, rates):
+            for i, style in enumerate(["o-", "x:"]):
+                figure.axes.plot(counts, [r[i] for r in at], style, markersize=4, linewidth=1, color=f"C{color}",
+                                 label=pattern if i == 0 else None)
+    for figure, size in zip(figures, ["8 B", "64 KiB"]):
+        figure.axes.plot([], [], "kx:", markersize=4, linewidth=1, label="without collectives")
+        figure.axes.set_xticks(counts, [str(n) for n in counts])
+        figure.finish(f"Communication alone, {size} per node, 2 nodes, {os.cpu_count()} cores (counterpart of Figure 4)", "devices of a node",
+                      "iterations per second", log_x=True, log_y=True)
 
 
 def counts_of(bench, pattern, nodes, mode, quick):
@@ -571,7 +599,7 @@ def figure_best_window(bench, output, quick):
 
 
 FIGURES = {"fig5": figure_5, "fig6": figure_6, "fig7": figure_7, "fig9": figure_9, "fig10": figure_10, "rsim": figure_11,
-           "fig3": figure_3, "fig4": figure_4, "counts": figure_4_counts, "simulated4": figure_4_simulated_small,
+           "fig3": figure_3, "fig4": figure_4, "fig4-devices": figure_4_devices, "counts": figure_4_counts, "simulated4": figure_4_simulated_small,
            "simulated4-large": figure_4_simulated_large, "simulated5": figure_5_simulated, "simulated-rsim": figure_11_simulated,
            "broadcast": figure_2_broadcast, "cholesky4": figure_4_cholesky, "cholesky5": figure_5_cholesky,
            "cholesky-here": cholesky_here, "windows": windows.sets, "windows-moderate": figure_7_windows,

@@ -16,7 +16,8 @@ static const struct bench {
     { "tasks", 0, "planning a task by stage; empty tasks, independent and in a chain, against OpenMP tasks" },
     { "messages", 2, "latency and bandwidth of a transfer between two nodes, against plain MPI" },
     { "comm", 2,
-      "programs that only communicate: collectives, messages, and MPI by hand (on N nodes: tacit run -n N tacit bench comm)" },
+      "programs that only communicate: collectives, messages, and MPI by hand (on N nodes: tacit run -n N tacit "
+      "bench comm)" },
     { "overlap", 2,
       "whether messages move while kernels compute, and at what price (N-body, stencil; all ways to run)" },
     { "broadcast", 2,
@@ -24,7 +25,8 @@ static const struct bench {
     { "io", 2,
       "files by tacit/io.h, and the same by MPI-IO and by pwrite (on N nodes: tacit run -n N tacit bench io)" },
     { "latency", 2,
-      "windows of pure tasks on a network that is late, against none and against MPI by hand (on N nodes: tacit run -n N ...)" },
+      "windows of pure tasks on a network that is late, against none and against MPI by hand (on N nodes: tacit run "
+      "-n N ...)" },
     { "steps", 0, "programs of short steps, against OpenMP and MPI by hand, on two workers and on two nodes" },
     { "device", 0,
       "a device by tacit and by OpenCL or CUDA by hand: launches, copies, overlap, steps of N-body and of waves" },
@@ -32,9 +34,9 @@ static const struct bench {
     { "regions", 0, "operations of regions and version maps" },
 };
 
-static const char usage[] =
-    "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, see `tacit bench NAME --help`\n"
-    "       tacit bench --list [--json]             the names\n";
+static const char usage[] = "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, "
+                            "see `tacit bench NAME --help`\n"
+                            "       tacit bench --list [--json]             the names\n";
 
 /* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit; NULL if that cannot be known; free with ti_strfree. */
 static char *bench_path(const char *name)

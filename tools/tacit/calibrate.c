@@ -518,9 +518,8 @@ int main(int argc, char **argv)
     } else if (argc == 4 && strcmp(phase, "steps") == 0 && atol(argv[3]) > 0) {
         steps(argv[2], atol(argv[3]));
     } else {
-        fprintf(
-            stderr,
-            "usage: tacit-calibrate messages|memory FILE, tacit-calibrate tasks, or tacit-calibrate steps FILE COUNT\n");
+        fprintf(stderr, "usage: tacit-calibrate messages|memory FILE, tacit-calibrate tasks, or tacit-calibrate steps "
+                        "FILE COUNT\n");
         return EXIT_FAILURE;
     }
     return EXIT_SUCCESS;

@@ -18,9 +18,10 @@ enum { MOST_NODES = 100000000 };
 static const char usage[] =
     "Usage: tacit explain [--nodes NODES[:NODE] | -n NODES] [--json] PROGRAM [ARGUMENTS]\n"
     "\n"
-    "Says how what one task of PROGRAM wrote comes to the nodes where another one reads it: for every pair of tasks and buffer whether\n"
-    "nothing moves, messages, or which collective; how often, how much, and if it is no collective, why not and what can be done.\n"
-    "Nothing is executed: PROGRAM is planned as one node of many (see `tacit help plan`), unless -n is given.\n"
+    "Says how what one task of PROGRAM wrote comes to the nodes where another one reads it: for every pair of tasks\n"
+    "and buffer whether nothing moves, messages, or which collective; how often, how much, and if it is no\n"
+    "collective, why not and what can be done. Nothing is executed: PROGRAM is planned as one node of many (see\n"
+    "`tacit help plan`), unless -n is given.\n"
     "\n"
     "  --nodes NODES[:NODE]  how many nodes, and which of them looks (4:0)\n"
     "  -n NODES              run it on so many nodes instead, as `tacit run` does; node 0 looks\n"

@@ -26,18 +26,20 @@ extern char **environ;
 enum { DRAWN_AT_MOST = 2000 /* vertices */ };
 
 static const char usage[] =
-    "Usage: tacit graph [-n NODES] [--tasks FIRST:LAST] [--node K | --all] [--output DIR] [--json] PROGRAM [ARGUMENTS]\n"
+    "Usage: tacit graph [-n NODES] [--tasks FIRST:LAST] [--node K | --all] [--output DIR] [--json] "
+    "PROGRAM [ARGUMENTS]\n"
     "\n"
-    "Runs PROGRAM and writes the graphs that tacit made of it: the tasks, which are the same on all nodes, and the commands and\n"
-    "instructions of one node, as DOT and, if Graphviz is installed, as SVG.\n"
+    "Runs PROGRAM and writes the graphs that tacit made of it: the tasks, which are the same on all nodes, and the\n"
+    "commands and instructions of one node, as DOT and, if Graphviz is installed, as SVG.\n"
     "\n"
     "  -n, --nodes NODES    how many nodes (one, without a launcher)\n"
     "  --launcher NAME      openmpi, mpich or srun, as for `tacit run`\n"
-    "  --tasks FIRST:LAST   only the tasks with these numbers, LAST not included; they stand in the vertices (T7). Some are\n"
-    "                       tacit's own: buffers that are created, horizons, fences\n"
+    "  --tasks FIRST:LAST   only the tasks with these numbers, LAST not included; they stand in the vertices (T7).\n"
+    "                       Some are tacit's own: buffers that are created, horizons, fences\n"
     "  --node K             the commands and instructions of node K (0)\n"
     "  --all                those of all nodes\n"
-    "  --output DIR         where to write PROGRAM.task.dot and so on (the current directory); made if it is not there\n"
+    "  --output DIR         where to write PROGRAM.task.dot and so on (the current directory); made if it is not\n"
+    "                       there\n"
     "  --json               what was written, as JSON; the program's output goes to stderr then\n"
     "  -h, --help           this text\n"
     "\n"
@@ -161,7 +163,8 @@ static void draw(const graph_files *files, tool_graph_file *file)
     } else if (files->dot) {
         tool_fail(
             0,
-            "%s has %zu vertices and is not drawn, since dot would take very long over more than %d; choose a part with --tasks",
+            "%s has %zu vertices and is not drawn, since dot would take very long over more than %d; choose a part "
+            "with --tasks",
             file->dot, file->vertices, DRAWN_AT_MOST);
     }
     ti_strfree(svg);
@@ -198,7 +201,8 @@ static bool has_tasks(const graph_files *files, const graph_options *o, int exit
     if (!there && exit_status != 0) {
         tool_fail(
             0,
-            "%s ended with status %d before it wrote its graphs, which tacit_finalize does: see what it says above, or run it with `tacit run`",
+            "%s ended with status %d before it wrote its graphs, which tacit_finalize does: see what it says above, "
+            "or run it with `tacit run`",
             files->name, exit_status);
     } else if (!there) {
         tool_fail(0, "%s wrote no graphs: it is no program of tacit, or it ended without tacit_finalize", files->name);
@@ -219,7 +223,8 @@ static bool take_all(graph_files *files, const graph_options *o)
         if (!take(files, "command", node) || !take(files, "instruction", node)) {
             tool_fail(
                 0,
-                "the graphs of node %d are not in %s; if it ran on another machine, choose a directory with --output that all machines share",
+                "the graphs of node %d are not in %s; if it ran on another machine, choose a directory with --output "
+                "that all machines share",
                 node, files->folder);
             complete = false;
         }

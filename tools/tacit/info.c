@@ -22,8 +22,9 @@ static const char usage[] =
     "Usage: tacit info [--json]\n"
     "\n"
     "Prints the version and features of this tacit, the MPI library and launchers that it finds, the cores and\n"
-    "devices that a node of its own would use on this machine, those that OpenCL and CUDA have, and every setting with its\n"
-    "value and where it comes from. The exit status is 1 if a setting is wrong or the library cannot be loaded.\n";
+    "devices that a node of its own would use on this machine, those that OpenCL and CUDA have, and every setting\n"
+    "with its value and where it comes from. The exit status is 1 if a setting is wrong or the library cannot be\n"
+    "loaded.\n";
 
 bool tool_feature_at(size_t index, tool_feature *out)
 {

@@ -18,9 +18,10 @@ enum { MOST_NODES = 100000000, SAMPLES = 4, SHOWN_TASKS = 8 };
 static const char usage[] =
     "Usage: tacit plan [--nodes LIST] [--json] PROGRAM [--nodes LIST] [ARGUMENTS]\n"
     "\n"
-    "Plans PROGRAM as it would run on other numbers of nodes, without running it: kernels are not called, fences give zeros, nothing\n"
-    "is sent, and no memory is needed for buffers. For each number of nodes it is planned as the first two nodes, the one in the\n"
-    "middle and the last. A program whose loop ends when a result is good needs an option that bounds it (`--steps`).\n"
+    "Plans PROGRAM as it would run on other numbers of nodes, without running it: kernels are not called, fences\n"
+    "give zeros, nothing is sent, and no memory is needed for buffers. For each number of nodes it is planned as the\n"
+    "first two nodes, the one in the middle and the last. A program whose loop ends when a result is good needs an\n"
+    "option that bounds it (`--steps`).\n"
     "\n"
     "  --nodes LIST   numbers of nodes, with commas (4,16,64,256,1024)\n"
     "  --json         the same as JSON\n"
@@ -34,12 +35,14 @@ static const char usage[] =
     "  peers          how many other nodes it sends to or receives from\n"
     "  load           its items, relative to an equal share of all items: 1 is balanced\n"
     "  memory         of buffers, at most, in all memories\n"
-    "  device         of these in the memory of one device, the one that has most, if TACIT_DEVICES names devices with memories\n"
-    "Below, where several placed tasks read one version: of how many the planned node sends its own down a tree that all nodes have\n"
-    "planned, to how many recipients and by how many messages one after the other, how many messages of others it sends on in such\n"
-    "trees, and how many versions it leaves to the broadcasts that it finds while it runs, since they are long. Then\n"
-    "the tasks that communicate most on the largest number of nodes; and memory of which less than half is touched, with the\n"
-    "access to blame and the cure. The exit status is 0, or that of PROGRAM if it failed, which is said.\n";
+    "  device         of these in the memory of one device, the one that has most, if TACIT_DEVICES names devices\n"
+    "                 with memories\n"
+    "Below, where several placed tasks read one version: of how many the planned node sends its own down a tree that\n"
+    "all nodes have planned, to how many recipients and by how many messages one after the other, how many messages\n"
+    "of others it sends on in such trees, and how many versions it leaves to the broadcasts that it finds while it\n"
+    "runs, since they are long. Then the tasks that communicate most on the largest number of nodes; and memory of\n"
+    "which less than half is touched, with the access to blame and the cure. The exit status is 0, or that of\n"
+    "PROGRAM if it failed, which is said.\n";
 
 typedef struct plan_options {
     tool_counts nodes;
@@ -79,7 +82,8 @@ static int plan_once(const plan_options *o, const char *folder, long nodes, long
         tool_show_output(output);
         status = tool_fail(
             TOOL_FAILURE,
-            "%s wrote no report as node %ld of %ld: it is no program of tacit, or it ended without tacit_finalize (see above)",
+            "%s wrote no report as node %ld of %ld: it is no program of tacit, or it ended without tacit_finalize "
+            "(see above)",
             o->program[0], node, nodes);
     }
     unlink(report);
@@ -246,13 +250,13 @@ static void print_idle(const tool_plan *idle)
         printf(" of it.\n");
         if (w->spans) {
             printf(
-                "  Task '%s', access %d, declares boxes that lie apart, and its view spans them: use tacit_in_parts, or an\n"
-                "  access for each box.\n",
+                "  Task '%s', access %d, declares boxes that lie apart, and its view spans them: use tacit_in_parts,\n"
+                "  or an access for each box.\n",
                 w->task, w->access);
         } else if (*w->task) {
             printf(
-                "  Boxes of several accesses lie in it, that of task '%s', access %d, among them: let tasks cut the buffer\n"
-                "  alike, or use a buffer for each way to cut it.\n",
+                "  Boxes of several accesses lie in it, that of task '%s', access %d, among them: let tasks cut the\n"
+                "  buffer alike, or use a buffer for each way to cut it.\n",
                 w->task, w->access);
         } else {
             printf("  No kernel touches it: read and write it where it is needed.\n");

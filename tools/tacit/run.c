@@ -19,8 +19,8 @@ static const char usage[] =
     "  -h, --help          this text\n"
     "\n"
     "As root, or with more nodes than cores, Open MPI needs settings of its own, which are made here; variables\n"
-    "that are set already stay as they are. The exit status is that of the program, or 2 after a wrong option, 126 or 127\n"
-    "if the program cannot be run or found, and 1 if there is no launcher.\n"
+    "that are set already stay as they are. The exit status is that of the program, or 2 after a wrong option, 126\n"
+    "or 127 if the program cannot be run or found, and 1 if there is no launcher.\n"
     "\n";
 
 int tool_parse_nodes(const char *text, int *out)

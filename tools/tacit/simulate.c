@@ -17,38 +17,44 @@ enum { MOST_SIMULATED = 4096, MOST_POINTS = 1000000000, MOST_THREADS = 4096, SHO
 static const char usage[] =
     "Usage: tacit simulate [OPTIONS] PROGRAM [OPTIONS] [ARGUMENTS]\n"
     "\n"
-    "Plans PROGRAM for all nodes of a cluster and executes the plans on a simulated one: kernels are not called, fences give zeros,\n"
-    "and time passes as the files of the network and the machine say. A program whose loop ends when a result is good needs an\n"
-    "option that bounds it (`--steps`). The same program gives the same figures every time.\n"
+    "Plans PROGRAM for all nodes of a cluster and executes the plans on a simulated one: kernels are not called,\n"
+    "fences give zeros, and time passes as the files of the network and the machine say. A program whose loop ends\n"
+    "when a result is good needs an option that bounds it (`--steps`). The same program gives the same figures every\n"
+    "time.\n"
     "\n"
     "  --nodes LIST         numbers of nodes, with commas (1,4,16,64); at most 4096\n"
     "  --network NAME|FILE  of the network (hdr); NAME: one of those below\n"
     "  --machine NAME|FILE  of each node (cores-16)\n"
-    "  --kernel TASK=TIME   time per item of the kernels of tasks with this name, on one worker, such as stencil=2.5ns; may be repeated\n"
-    "  --calibrate-kernels[=FILE]  first run PROGRAM on one node of this machine and measure the time per item of its kernels, by name of\n"
-    "                       task; to FILE, too, if it is given\n"
+    "  --kernel TASK=TIME   time per item of the kernels of tasks with this name, on one worker, such as\n"
+    "                       stencil=2.5ns; may be repeated\n"
+    "  --calibrate-kernels[=FILE]  first run PROGRAM on one node of this machine and measure the time per item of\n"
+    "                       its kernels, by name of task; to FILE, too, if it is given\n"
     "  --kernels FILE       such a file, of an earlier run; --kernel counts more\n"
-    "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page for the browser,\n"
-    "                       and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read them\n"
-    "  --replay PREFIX      of a run that `tacit trace --keep --output PREFIX` has recorded: everything takes as long, starts and ends\n"
-    "                       in the same order as then. A sentence if the plans are others; PROGRAM must get the same arguments\n"
-    "  --durations PREFIX   of such a run only what kernels, copies and planning took; --network says what messages take, and\n"
-    "                       the simulator what comes first\n"
+    "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page\n"
+    "                       for the browser, and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read\n"
+    "                       them\n"
+    "  --replay PREFIX      of a run that `tacit trace --keep --output PREFIX` has recorded: everything takes as\n"
+    "                       long, starts and ends in the same order as then. A sentence if the plans are others;\n"
+    "                       PROGRAM must get the same arguments\n"
+    "  --durations PREFIX   of such a run only what kernels, copies and planning took; --network says what messages\n"
+    "                       take, and the simulator what comes first\n"
     "  --json               the same as JSON\n"
-    "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with --threads LIST for\n"
-    "                       each node, --latency TIME of messages without overheads, --item TIME for one point on one thread, and\n"
-    "                       --window LIST: steps in one exchange, simulated up to 64, and by the paper's formula; --strategy halo|staged\n"
-    "  --calibrate [FILE]   no PROGRAM, but measure this machine, by two processes on it, and write a file (or print it) for --network\n"
-    "                       and --machine\n"
+    "  --heat1d N,M         no PROGRAM, but M steps of the heat equation on N points, on one number of nodes, with\n"
+    "                       --threads LIST for each node, --latency TIME of messages without overheads, --item TIME\n"
+    "                       for one point on one thread, and --window LIST: steps in one exchange, simulated up to\n"
+    "                       64, and by the paper's formula; --strategy halo|staged\n"
+    "  --calibrate [FILE]   no PROGRAM, but measure this machine, by two processes on it, and write a file (or print\n"
+    "                       it) for --network and --machine\n"
     "  -h, --help           this text\n"
     "\n"
-    "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10, loopback. Machines: cores-16, cores-32, v100-4. doc/simulation.md says\n"
-    "what is in such files, and how to describe your own cluster.\n"
+    "Networks: hdr, edr-2, qdr, omni-path, ethernet-100, ethernet-10, loopback. Machines: cores-16, cores-32,\n"
+    "v100-4. doc/simulation.md says what is in such files, and how to describe your own cluster.\n"
     "\n"
-    "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of their time: kernels,\n"
-    "waiting for messages, for plans, because the program must not run further ahead, or with nothing to do; messages and bytes of all\n"
-    "nodes. Below, of the last number of nodes: broadcasts (doc/broadcasts.md), and the critical path by task. If PROGRAM fails, there is\n"
-    "no table, and the exit status is that of PROGRAM.\n";
+    "Columns: simulated time; speed-up and efficiency against the first row; what all workers do, in percent of\n"
+    "their time: kernels, waiting for messages, for plans, because the program must not run further ahead, or with\n"
+    "nothing to do; messages and bytes of all nodes. Below, of the last number of nodes: broadcasts\n"
+    "(doc/broadcasts.md), and the critical path by task. If PROGRAM fails, there is no table, and the exit status\n"
+    "is that of PROGRAM.\n";
 
 /* ---------------------------------------------------------------- rows */
 
@@ -96,15 +102,6 @@ static int measure_kernels(simulate_options *o, const char *folder)
     return status;
 }
 
-static void say_what_is_idle(const tool_simulation *r)
-{
-    if (r->idle_nodes > 0 && r->most_busy > 0) {
-        tool_fail(0,
-                  "%ld of %ld nodes run no kernel: no task has items for them; take fewer nodes, or a larger problem",
-                  r->idle_nodes, r->nodes);
-    }
-}
-
 static int run(simulate_options *o)
 {
     char folder[64];
@@ -116,7 +113,7 @@ static int run(simulate_options *o)
         status = traced ? simulate_traced(o, folder, o->nodes.number[i], &row[i])
                         : simulate_once(o, folder, o->nodes.number[i], &row[i]);
         if (status == TOOL_OK) {
-            say_what_is_idle(&row[i]);
+            simulate_say_idle(&row[i]);
         }
     }
     simulate_clean(folder);
@@ -264,8 +261,36 @@ static int check_program(simulate_options *o, int argc, char **argv)
     return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
 }
 
-static int calibrate(int count, char **file)
+/* Which option of some was given, or NULL: those of --heat1d, and those that say how long kernels of a program take. */
+static const char *given_of_heat(const simulate_options *o)
 {
+    return o->threads.count   ? "--threads"
+           : o->windows.count ? "--window"
+           : o->latency       ? "--latency"
+           : o->item          ? "--item"
+           : o->strategy      ? "--strategy"
+                              : NULL;
+}
+
+static const char *given_of_kernels(const simulate_options *o)
+{
+    return o->lines.length ? "--kernel" : o->kernels ? "--kernels" : o->measures ? "--calibrate-kernels" : NULL;
+}
+
+static int calibrate(const simulate_options *o, int count, char **file)
+{
+    const char *more = o->points         ? "--heat1d"
+                       : o->nodes.count  ? "--nodes"
+                       : o->network      ? "--network"
+                       : o->machine      ? "--machine"
+                       : o->trace        ? "--trace"
+                       : o->replay       ? "--replay and --durations"
+                       : o->json         ? "--json"
+                       : given_of_heat(o) ? given_of_heat(o)
+                                         : given_of_kernels(o);
+    if (more) {
+        return tool_fail(TOOL_USAGE, "--calibrate measures this machine and takes no other option; leave out %s", more);
+    }
     return count > 1 ? tool_fail(TOOL_USAGE, "--calibrate takes one file and no program; leave out '%s'", file[1])
                      : simulate_calibrate(count ? file[0] : NULL);
 }
@@ -276,25 +301,51 @@ static void use_defaults(simulate_options *o)
     o->machine = o->machine ? o->machine : "cores-16";
 }
 
-static int heat(simulate_options *o, int argc, char **argv)
+static void use_heat_defaults(simulate_options *o)
 {
     use_defaults(o);
+    o->threads = o->threads.count ? o->threads : (tool_counts){ { 1, 4, 16, 64 }, 4 };
+    o->windows = o->windows.count ? o->windows : (tool_counts){ { 1, 2, 4, 8, 16 }, 5 };
+    o->latency = o->latency ? o->latency : "1us";
+    o->item = o->item ? o->item : "1ns";
+    o->strategy = o->strategy ? o->strategy : "halo";
+}
+
+static int heat(simulate_options *o, int argc, char **argv)
+{
+    const char *kernels = given_of_kernels(o);
     if (o->replay) {
         return tool_fail(TOOL_USAGE, "--heat1d follows no recorded run; leave out --replay and --durations");
+    }
+    if (kernels) {
+        return tool_fail(TOOL_USAGE, "--heat1d takes the time of a point from --item; leave out %s", kernels);
     }
     if (optind < argc) {
         return tool_fail(TOOL_USAGE, "--heat1d needs no program; leave out '%s'", argv[optind]);
     }
+    use_heat_defaults(o);
     return o->trace ? tool_fail(TOOL_USAGE, "--heat1d writes no trace; leave out --trace") : simulate_heat1d(o);
+}
+
+static int simulate(simulate_options *o, int argc, char **argv)
+{
+    int status = check_program(o, argc, argv);
+    const char *more = given_of_heat(o);
+    if (status == TOOL_OK && more) {
+        return tool_fail(TOOL_USAGE,
+                         "%s is for --heat1d; of a program the files for --network and --machine say such things, or "
+                         "TACIT_LATENCY; leave it out",
+                         more);
+    }
+    status = status == TOOL_OK && o->replay ? simulate_prepare_replay(o) : status;
+    use_defaults(o);
+    o->nodes = o->nodes.count ? o->nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
+    return status == TOOL_OK ? run(o) : status;
 }
 
 int tool_simulate(int argc, char **argv)
 {
-    simulate_options o = { .threads = { { 1, 4, 16, 64 }, 4 },
-                           .windows = { { 1, 2, 4, 8, 16 }, 5 },
-                           .latency = "1us",
-                           .item = "1ns",
-                           .strategy = "halo" };
+    simulate_options o = { .json = false };
     char name[] = "tacit simulate";
     argv[0] = name; /* for the messages of getopt */
     int status = TOOL_OK;
@@ -305,16 +356,10 @@ int tool_simulate(int argc, char **argv)
         }
         status = c == '?' ? tool_wrong_option(argv, options) : take_option(&o, c);
     }
-    if (status == TOOL_OK && o.calibrates) {
-        status = calibrate(argc - optind, argv + optind);
-    } else if (status == TOOL_OK && o.points) {
-        status = heat(&o, argc, argv);
-    } else if (status == TOOL_OK) {
-        status = check_program(&o, argc, argv);
-        status = status == TOOL_OK && o.replay ? simulate_prepare_replay(&o) : status;
-        use_defaults(&o);
-        o.nodes = o.nodes.count ? o.nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
-        status = status == TOOL_OK ? run(&o) : status;
+    if (status == TOOL_OK) {
+        status = o.calibrates ? calibrate(&o, argc - optind, argv + optind)
+                 : o.points   ? heat(&o, argc, argv)
+                              : simulate(&o, argc, argv);
     }
     ti_strbuf_fini(&o.lines);
     ti_strfree(o.path);

@@ -17,7 +17,7 @@ typedef struct simulate_options {
     bool replay_in_order;
     char **program;
     char *path;
-    /* --heat1d */
+    /* --heat1d; what is not given has count 0, or is NULL */
     long points, steps; /* 0: another program */
     tool_counts threads, windows;
     const char *latency, *item, *strategy;
@@ -28,6 +28,8 @@ char *simulate_platform(const char *name);
 /* Simulate the program on so many nodes; temporary files lie in `folder`. TOOL_OK, or an exit status after a
  * sentence. */
 int simulate_once(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
+/* A sentence if some nodes had nothing to do. */
+void simulate_say_idle(const tool_simulation *r);
 /* The same, with records for --trace; and the report of these, after which they are gone. */
 int simulate_traced(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
 int simulate_report_trace(const simulate_options *o);

@@ -60,13 +60,16 @@ static double formula(const simulate_options *o, const heat *h, double threads, 
     return h->latency * m / window + beta * m + (m * n / (double)h->nodes + m * window) * h->item / threads;
 }
 
+/* Whatever the files say besides, as that of a machine that was measured does: they are read before. */
 static void set_lines(simulate_options *o, const heat *h, long threads)
 {
     ti_strbuf_clear(&o->lines);
     ti_strbuf_add(&o->lines,
-                  "latency = %.17g ns\nsend_overhead = 0 ns\nreceive_overhead = 0 ns\ngap = 0 ns\nworkers = %ld\n"
-                  "item = %.17g ns\ncopy = 0 ns\nstart = 0 ns\ntask = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n",
-                  h->latency, threads, h->item);
+                  "latency = %.17g ns\nsend_overhead = 0 ns\nreceive_overhead = 0 ns\ngap = 0 ns\neager = 1 GiB\n"
+                  "workers = %ld\nprogress = thread\nplanning = given\nhandling = 0 ns\n"
+                  "item = %.17g ns\nkernel step = %.17g ns\ncopy = 0 ns\nstart = 0 ns\n"
+                  "task = 0 ns\ncommand = 0 ns\ninstruction = 0 ns\n",
+                  h->latency, threads, h->item, h->item);
 }
 
 /* The row of thread count t and window i is row[t * windows + i]. */
@@ -77,10 +80,10 @@ static bool is_simulated(const simulate_options *o, size_t window)
 
 static void print_rows(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf(
-        "The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
-        "travel, %g ns to compute one on one thread. The points of a node are divided among its threads; windows: %s.\n\n",
-        o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item, o->strategy);
+    printf("The heat equation in one dimension: %ld points, %ld steps, %ld nodes; latency %g us, %g ns for a point to\n"
+           "travel, %g ns to compute one on one thread. The points of a node are divided among its threads; "
+           "windows: %s.\n\n",
+           o->points, o->steps, h->nodes, 1e-3 * h->latency, POINT_BYTES * h->byte_time, h->item, o->strategy);
     printf("%8s  %-10s windows of\n%20s", "threads", "", "");
     for (size_t i = 0; i < o->windows.count; i++) {
         printf(" %11ld", o->windows.number[i]);
@@ -116,10 +119,9 @@ static void print_window(const simulate_options *o, const heat *h, size_t t, siz
 
 static int print_json(const simulate_options *o, const heat *h, const tool_simulation *row)
 {
-    printf(
-        "{\n  \"strategy\": \"%s\",\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n"
-        "  \"point_ns\": %.17g,\n  \"rows\": [",
-        o->strategy, o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
+    printf("{\n  \"strategy\": \"%s\",\n  \"points\": %ld,\n  \"steps\": %ld,\n  \"nodes\": %ld,\n"
+           "  \"latency_ns\": %.17g,\n  \"item_ns\": %.17g,\n  \"point_ns\": %.17g,\n  \"rows\": [",
+           o->strategy, o->points, o->steps, h->nodes, h->latency, h->item, POINT_BYTES * h->byte_time);
     for (size_t t = 0; t < o->threads.count; t++) {
         printf("%s\n    { \"threads\": %ld, \"windows\": [", t ? "," : "", o->threads.number[t]);
         for (size_t i = 0; i < o->windows.count; i++) {
@@ -131,10 +133,12 @@ static int print_json(const simulate_options *o, const heat *h, const tool_simul
     return TOOL_OK;
 }
 
+/* How many threads there are is said by --threads. */
 static void set_window(const char *strategy, long window)
 {
     char latency[32];
     snprintf(latency, sizeof(latency), "%s:%ld", strategy, window);
+    unsetenv("TACIT_THREADS");
     setenv("TACIT_LATENCY", window > 1 ? latency : "off", 1);
 }
 
@@ -148,12 +152,17 @@ static int run(simulate_options *o, const heat *h)
     snprintf(steps, sizeof(steps), "%ld", o->steps);
     snprintf(cost, sizeof(cost), "%.17g", h->item);
     o->program = argv;
+    bool said = false; /* every time it would be the same */
     int status = simulate_folder(folder, sizeof(folder));
     for (size_t k = 0; k < count && status == TOOL_OK; k++) {
         if (is_simulated(o, k % windows)) {
             set_lines(o, h, o->threads.number[k / windows]);
             set_window(o->strategy, o->windows.number[k % windows]);
             status = simulate_once(o, folder, h->nodes, &row[k]);
+        }
+        if (status == TOOL_OK && row[k].path && !said) {
+            simulate_say_idle(&row[k]);
+            said = true;
         }
     }
     simulate_clean(folder);

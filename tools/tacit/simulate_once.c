@@ -106,6 +106,15 @@ int simulate_once(const simulate_options *o, const char *folder, long nodes, too
     return status;
 }
 
+void simulate_say_idle(const tool_simulation *r)
+{
+    if (r->idle_nodes > 0 && r->most_busy > 0) {
+        tool_fail(0,
+                  "%ld of %ld nodes run no kernel: no task has items for them; take fewer nodes, or a larger problem",
+                  r->idle_nodes, r->nodes);
+    }
+}
+
 int simulate_traced(const simulate_options *o, const char *folder, long nodes, tool_simulation *out)
 {
     char prefix[PATH_MAX], explain[PATH_MAX + 16];

@@ -1,10 +1,9 @@
 /* A run as its trace files tell it (src/trace/record.h): all nodes on one clock, and what follows from that.
  *
  * timeline_read.c reads the files, timeline_share.c says where time went, timeline_matrix.c how many bytes went from
- * node to node, timeline_path.c which tasks and
- * messages the run took as long as they did, timeline_json.c and timeline_page.c write it down. Times are
- * nanoseconds since the first node began, on the clock of node 0. Nothing here knows whether the files come from a
- * run or from a simulation. */
+ * node to node, timeline_path.c which tasks and messages the run took as long as they did, timeline_json.c and
+ * timeline_page.c write it down. Times are nanoseconds since the first node began, on the clock of node 0. Nothing here
+ * knows whether the files come from a run or from a simulation. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -99,7 +98,7 @@ typedef struct timeline {
     uint64_t *sent;          /* in messages: [node * nodes + peer], up to TL_MATRIX nodes; or NULL */
     uint64_t *collected;     /* likewise in collectives: timeline_matrix.c */
     uint64_t *passed;        /* likewise by relays, which are in `sent` of whose message it is */
-    uint64_t relayed, bytes_relayed;
+    uint64_t relayed, bytes_relayed, bytes_collected;
     TI_VEC(tl_step) path; /* from the end to the beginning */
 } timeline;
 enum { TL_MATRIX = 512 };

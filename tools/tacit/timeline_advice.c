@@ -156,11 +156,13 @@ static void add_blame(const timeline *t, const tl_blame *b, double share, ti_str
 static const char *const remedies[TL_CAUSES] = {
     [TL_BUSY] = "most time is spent in kernels: make them faster, or add nodes",
     [TL_KERNEL] =
-        "tasks have few chunks, or chunks of unequal length: make ranges larger, or let fewer tasks depend on each other",
+        "tasks have few chunks, or chunks of unequal length: make ranges larger, or let fewer tasks depend on each "
+        "other",
     [TL_COPY] = "kernels wait for copies, reductions or memory: the lanes called memory show which",
     [TL_START] = "kernels are ready and start late: they are short; give each task more items",
     [TL_PLANNING] =
-        "kernels wait for planning: they are short; give each task more items, or keep tasks alike so that plans repeat",
+        "kernels wait for planning: they are short; give each task more items, or keep tasks alike so that plans "
+        "repeat",
     [TL_WINDOW] = "kernels wait for later tasks to be known: TACIT_LOOKAHEAD=off, or submit the next tasks sooner",
     [TL_PRESSURE] = "the program is held back while workers have nothing to do: raise TACIT_RUN_AHEAD",
     [TL_RESULT] = "the program waits for results before it submits more: ask for them later, or less often",

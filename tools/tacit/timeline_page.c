@@ -245,6 +245,8 @@ static void put_nodes(page *p)
         put_node(p, q);
     }
     fputs("]", p->file);
+    fprintf(p->file, ",\"bytes_sent\":%" PRIu64 ",\"bytes_collected\":%" PRIu64 ",\"bytes_relayed\":%" PRIu64,
+            p->t->bytes_sent, p->t->bytes_collected, p->t->bytes_relayed);
     put_matrix(p, "sent", p->t->sent);
     put_matrix(p, "collected", p->t->collected);
     put_matrix(p, "passed", p->t->passed);
@@ -338,10 +340,10 @@ bool timeline_write_page(const timeline *t, const char *path, const char *explai
         return false;
     }
     index_lanes(&p);
-    fputs(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>tacit trace</title>\n<style>\n",
-        p.file);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<title>tacit trace</title>\n<style>\n",
+          p.file);
     fputs(tool_page_css, p.file);
     fputs("</style>\n</head>\n", p.file);
     fputs(tool_page_html, p.file);

@@ -315,6 +315,8 @@ static void share_node(tally *y)
             free_since[e->where] = TI_MAX(free_since[e->where], e->end);
         } else if (e->kind == TI_TRACE_LANE_KERNEL) {
             add_load(t, y->node, e);
+        } else if (e->kind == TI_TRACE_MEMBERS) {
+            t->bytes_collected += e->bytes;
         } else if (e->kind == TI_TRACE_RELAY) {
             t->relayed++;
             t->bytes_relayed += e->bytes;

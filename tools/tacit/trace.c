@@ -20,16 +20,16 @@ static const char usage[] =
     "Usage: tacit trace [-n NODES] [--output PREFIX] [--keep] [--no-explain] PROGRAM [ARGUMENTS]\n"
     "       tacit trace --report PREFIX\n"
     "\n"
-    "Runs PROGRAM, and says where its time went: to PREFIX.html, a page for the browser that needs nothing else, and to PREFIX.json,\n"
-    "the same events for ui.perfetto.dev. A table and the first piece of advice are printed.\n"
+    "Runs PROGRAM, and says where its time went: to PREFIX.html, a page for the browser that needs nothing else, and\n"
+    "to PREFIX.json, the same events for ui.perfetto.dev. A table and the first piece of advice are printed.\n"
     "\n"
     "  -n, --nodes NODES    how many nodes (one, without a launcher)\n"
     "  --launcher NAME      openmpi, mpich or srun, as for `tacit run`\n"
     "  --output PREFIX      where to write (the name of PROGRAM, in the current directory)\n"
     "  --keep               keep the records as well, PREFIX.NODE.tacit-trace\n"
     "  --no-explain         leave out how data comes from task to task, for which node 0 plans a little longer\n"
-    "  --report PREFIX      run nothing: make the report of records that are there, such as those of a program that was\n"
-    "                       started with TACIT_TRACE=PREFIX\n"
+    "  --report PREFIX      run nothing: make the report of records that are there, such as those of a program that\n"
+    "                       was started with TACIT_TRACE=PREFIX\n"
     "  -h, --help           this text\n"
     "\n"
     "doc/tracing.md says how to read the report. The exit status is that of the program, or 1 if there is no report.\n";
@@ -69,7 +69,8 @@ static void say_what_is_missing(const timeline *t)
     if (missing) {
         tool_fail(
             0,
-            "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all machines share",
+            "the records of %d of %d nodes are not there; if they ran on other machines, choose a PREFIX that all "
+            "machines share",
             missing, t->nodes);
     }
     if (cut) {
@@ -100,11 +101,10 @@ static void print_summary(const timeline *t, const char *prefix, const char *com
     ti_strbuf_fini(&text);
 }
 
-static int write_report(timeline *t, const char *prefix, uint64_t *merged)
+static int write_report(timeline *t, const char *prefix, const char *table, uint64_t *merged)
 {
     ti_strbuf path = { 0 };
-    ti_strbuf_add(&path, "%s.explain", prefix);
-    char *explain = read_text(path.text);
+    char *explain = read_text(table);
     timeline_share(t);
     timeline_matrix(t);
     timeline_path(t);
@@ -122,7 +122,8 @@ static int write_report(timeline *t, const char *prefix, uint64_t *merged)
     return status;
 }
 
-int tool_trace_report(const char *prefix, const char *command)
+/* `table`: the file with the explain table, if there is one. */
+static int report(const char *prefix, const char *table, const char *command)
 {
     timeline t = { 0 };
     ti_strbuf why = { 0 };
@@ -138,7 +139,7 @@ int tool_trace_report(const char *prefix, const char *command)
     say_what_is_missing(&t);
     tool_progress("tacit trace: %llu records, writing the report", (unsigned long long)t.records);
     uint64_t merged = 0;
-    int status = write_report(&t, prefix, &merged);
+    int status = write_report(&t, prefix, table, &merged);
     tool_progress_end();
     if (status == TOOL_OK && command) {
         print_summary(&t, prefix, command, merged);
@@ -147,10 +148,43 @@ int tool_trace_report(const char *prefix, const char *command)
     return status;
 }
 
+static bool has_records(const char *prefix)
+{
+    ti_strbuf path = { 0 };
+    ti_recorder_path(prefix, 0, &path);
+    bool there = access(path.text, R_OK) == 0;
+    ti_strbuf_fini(&path);
+    return there;
+}
+
+/* A program may have several contexts; each has a report. */
+int tool_trace_report(const char *prefix, const char *command)
+{
+    ti_strbuf explain = { 0 };
+    int status = TOOL_OK;
+    ti_strbuf_add(&explain, "%s.explain", prefix);
+    for (unsigned i = 1; i <= TI_RECORDER_CONTEXTS && status == TOOL_OK; i++) {
+        ti_strbuf mine = { 0 }, table = { 0 }, name = { 0 };
+        ti_recorder_context(prefix, i, &mine);
+        ti_recorder_context(explain.text, i, &table);
+        if (command && i > 1) {
+            ti_strbuf_add(&name, "\n%s, context %u", command, i);
+        }
+        if (i == 1 || has_records(mine.text)) {
+            status = report(mine.text, table.text, i > 1 && command ? name.text : command);
+        }
+        ti_strbuf_fini(&mine);
+        ti_strbuf_fini(&table);
+        ti_strbuf_fini(&name);
+    }
+    ti_strbuf_fini(&explain);
+    return status;
+}
+
 /* ---- the run */
 
-/* Files of an earlier run must not be taken for this one's; the next node that is not there ends them. */
-void tool_trace_remove(const char *prefix)
+/* Of one context; the next node that is not there ends them. */
+static void remove_records(const char *prefix)
 {
     ti_strbuf path = { 0 };
     int q = 0;
@@ -158,10 +192,24 @@ void tool_trace_remove(const char *prefix)
         ti_strbuf_clear(&path);
         ti_recorder_path(prefix, q++, &path);
     } while (unlink(path.text) == 0);
-    ti_strbuf_clear(&path);
-    ti_strbuf_add(&path, "%s.explain", prefix);
-    unlink(path.text);
     ti_strbuf_fini(&path);
+}
+
+/* Files of an earlier run must not be taken for this one's. */
+void tool_trace_remove(const char *prefix)
+{
+    ti_strbuf explain = { 0 };
+    ti_strbuf_add(&explain, "%s.explain", prefix);
+    for (unsigned i = 1; i <= TI_RECORDER_CONTEXTS; i++) {
+        ti_strbuf path = { 0 };
+        ti_recorder_context(prefix, i, &path);
+        remove_records(path.text);
+        ti_strbuf_clear(&path);
+        ti_recorder_context(explain.text, i, &path);
+        unlink(path.text);
+        ti_strbuf_fini(&path);
+    }
+    ti_strbuf_fini(&explain);
 }
 
 int tool_trace_prefix(const char *output, char prefix[PATH_MAX])
@@ -175,15 +223,6 @@ int tool_trace_prefix(const char *output, char prefix[PATH_MAX])
         return tool_fail(TOOL_FAILURE, "the current directory cannot be used: %s", strerror(errno));
     }
     return TOOL_OK;
-}
-
-static bool has_records(const char *prefix)
-{
-    ti_strbuf path = { 0 };
-    ti_recorder_path(prefix, 0, &path);
-    bool there = access(path.text, R_OK) == 0;
-    ti_strbuf_fini(&path);
-    return there;
 }
 
 /* How many records there are so far. */

@@ -1,5 +1,5 @@
-/* io_test.c: what tacit/io.h promises, on any number of nodes. Every node checks the same; the first that is wrong is said,
- * and the program ends with 1.
+/* io_test.c: what tacit/io.h promises, on any number of nodes. Every node checks the same; the first that is wrong is
+ * said, and the program ends with 1.
  *
  * Usage: io_test FOLDER            all but what follows
  *        io_test FOLDER save|load  writes files of all formats, or reads them again, perhaps on another number of nodes

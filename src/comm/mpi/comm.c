@@ -138,7 +138,8 @@ void ti_mpi_start_op(mpi_comm *self, op o, const ti_payload *payload)
     MPI_Request request = MPI_REQUEST_NULL;
     const char *call;
     ti_mpi_guard_inside = true;
-    int code = ti_mpi_wire_of(&self->types, &self->parcels, payload, o.kind == TI_MPI_OP_RECEIVE, &w, &call);
+    ti_parcel_pool *parcels = self->comm.never_packs ? NULL : &self->parcels;
+    int code = ti_mpi_wire_of(&self->types, parcels, payload, o.kind == TI_MPI_OP_RECEIVE, &w, &call);
     o.packed = w.packed;
     if (!code) {
         call = names[o.kind];

@@ -7,7 +7,9 @@
 #include "comm/mpi/start.h"
 #include "comm/mpi/state.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef ti_mpi_state mpi_comm;
 
@@ -105,6 +107,15 @@ static bool compare_settings(mpi_comm *self, const char *text)
     return ti_mpi_succeeded(self, code, call);
 }
 
+/* An extension, which Open MPI and MPICH have: their headers differ, and not every build declares it. */
+static bool takes_cuda_addresses(void)
+{
+    int (*query)(void) = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+    memcpy(&query, &found, sizeof(found));
+    return query && query() == 1;
+}
+
 static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *settings, ti_comm **out, char *why,
                            size_t why_size)
 {
@@ -119,6 +130,7 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->direct = (ti_direct){ .send = ti_mpi_send_part, .receive = ti_mpi_receive_part };
     self->finalizes = start->finalizes;
     self->early_bytes = settings->early_bytes;
+    self->comm.reaches_cuda = takes_cuda_addresses();
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
               open_kernels_communicator(self, start->parent) && open_collectives(self, settings->schedule) &&

@@ -2,7 +2,7 @@
  *
  * A run is contiguous bytes, a block is vectors of vectors of runs (hvectors), a payload is a list of blocks (hindexed
  * if all of them are single runs, else a struct). MPI counts with int; larger numbers are vectors of a whole number of
- * parts of PART, and a rest. */
+ * parts of PART, and a rest if there is one. */
 #include "comm/mpi/type.h"
 
 #include "base/check.h"
@@ -37,9 +37,13 @@ static int long_vector_create(size_t n, MPI_Aint stride, MPI_Datatype type, MPI_
     MPI_Aint at[2] = { 0, (MPI_Aint)(n / PART * PART) * stride };
     TI_MPI_TRY(vector_create(PART, stride, type, &part, call));
     TI_MPI_TRY(vector_create(n / PART, PART * stride, part, &piece[0], call));
+    TI_MPI_TRY(CALL(MPI_Type_free, &part));
+    if (n % PART == 0) {
+        *out = piece[0];
+        return MPI_SUCCESS;
+    }
     TI_MPI_TRY(vector_create(n % PART, stride, type, &piece[1], call));
     TI_MPI_TRY(CALL(MPI_Type_create_struct, 2, ones, at, piece, out));
-    TI_MPI_TRY(CALL(MPI_Type_free, &part));
     TI_MPI_TRY(CALL(MPI_Type_free, &piece[0]));
     return CALL(MPI_Type_free, &piece[1]);
 }

@@ -39,7 +39,7 @@ int ti_mpi_wire_of(ti_mpi_types *types, ti_parcel_pool *parcels, const ti_payloa
         out->count = (int)b->run;
         return MPI_SUCCESS;
     }
-    if (is_packed(payload)) {
+    if (parcels && is_packed(payload)) {
         out->packed = ti_parcel_create(parcels, payload, is_received, true);
         if (!is_received) {
             ti_payload_pack(out->packed->packed, payload);

@@ -15,6 +15,7 @@ typedef struct ti_mpi_wire {
     ti_parcel *packed; /* or NULL; to be unpacked, if it is received, and destroyed when the operation has completed */
 } ti_mpi_wire;
 
+/* Without parcels nothing is packed. */
 int ti_mpi_wire_of(ti_mpi_types *types, ti_parcel_pool *parcels, const ti_payload *payload, bool is_received,
                    ti_mpi_wire *out, const char **call);
 

@@ -1,8 +1,8 @@
-/* Where the memory of accelerators lies: pieces by address, each with what its driver knows it by.
+/* Where the memory of accelerators lies: pieces by address, each with its driver's handle.
  *
  * tacit knows memory by addresses. Those of accelerators are names for the host: a driver either has addresses of its
- * own, which no other memory has, or takes some that nothing is mapped to. Executor role, but for creation and the
- * end. */
+ * own, which no other memory has, or takes some that nothing is mapped to. Executor role, but for creation and the end.
+ */
 #ifndef TI_MEMORIES_H
 #define TI_MEMORIES_H
 

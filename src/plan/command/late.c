@@ -1,5 +1,5 @@
-/* The command graph, late data: while a window of pure tasks is planned, what of the buffers of this node waits for
- * messages: what arrives for a task of the window, and what items have written that read something late. */
+/* The command graph, late data: which parts of this node's buffers wait for messages while a window of pure tasks is
+ * planned. These are what messages of the window bring, and what is written by items that read something late. */
 #include "plan/command/impl.h"
 
 void ti_command_note_late(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count)

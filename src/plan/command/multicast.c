@@ -6,8 +6,8 @@
  * node sends on is an ordinary message that depends on the one that brought it. All nodes know the same versions, and
  * derive the same tree from them.
  *
- * Nothing waits in the window while its first task reads only what its node wrote: it is there to know the readers of
- * what travels. */
+ * A task at the front of the window that reads only what its own node wrote need not wait there: the window is for
+ * finding the readers of what travels. */
 #include "plan/command/impl.h"
 
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "ir/command.h"
 #include "plan/command/graph.h"
 #include "plan/command/overlap.h"
+#include "plan/holder/holder.h"
 #include "plan/tolerance/alone.h"
-#include "plan/version/holder.h"
 #include "plan/version/transfer.h"
 #include "trace/explain_window.h"
 

@@ -1,6 +1,7 @@
-/* The command graph, windows that have closed, until their tasks are planned: what messages these receive, and would
- * receive by themselves. Only if somebody wants to know. Lookahead may hold tasks of a window, and collectives may
- * bring what they read, so both are counted when a task is planned (tell.c says what would come). */
+/* The command graph, windows that have closed, until their tasks are planned: how many messages the tasks receive, and
+ * how many they would receive without windows. For the report only. Lookahead may hold tasks of a window, and
+ * collectives may bring what they read, so both are counted when a task is planned (tell.c finds what would come
+ * without windows). */
 #include "plan/command/impl.h"
 
 struct ti_command_seen *ti_command_seen_of(ti_command_graph *graph, const ti_task *task)

@@ -1,9 +1,9 @@
 /* The command graph, stages: windows whose nodes exchange values of several steps (plan/tolerance/stages.h).
  *
  * All messages of such a window between two nodes are one (bundle.c), and leave when the last of what they bring has
- * been computed. So nothing that is sent may wait for what the window receives: what a node does without messages is
- * executed by itself, without exception, and the versions at hand must say that it has what that reads. A window of
- * which they do not is planned like one of strategy `halo`. All of it is the same on all nodes. */
+ * been computed. So nothing that is sent may wait for what the window receives. Therefore items that need no message
+ * are always executed in kernels of their own, and a window is in stages only if the versions say that each node has
+ * what these items read; if not, it is planned like one of strategy `halo`. All nodes decide the same. */
 #include "plan/command/impl.h"
 
 #include "plan/tolerance/closure.h"

@@ -1,4 +1,4 @@
-/* The command graph, what the report says of windows of pure tasks: only if somebody wants to know. */
+/* The command graph, what the report says of windows of pure tasks. Called only if there is a report. */
 #include "plan/command/impl.h"
 
 /* ---- what closed it */

@@ -16,6 +16,7 @@ ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
     graph->coherent = system->memories > 1;
     ti_arena_ring_init(&graph->emit.arenas);
     ti_follow_init(&graph->follow, system);
+    ti_cycle_init(&graph->cycle, system);
     return graph;
 }
 
@@ -66,6 +67,7 @@ void ti_instruction_graph_destroy(ti_instruction_graph *graph)
     ti_orders_fini(&graph->orders);
     ti_follow_fini(&graph->follow);
     ti_templates_fini(&graph->templates);
+    ti_cycle_fini(&graph->cycle);
     ti_vec_fini(&graph->emit.batch);
     ti_vec_fini(&graph->emit.scratch);
     ti_vec_fini(&graph->emit.overlapping);
@@ -95,10 +97,7 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
         break;
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
-            ti_instruction_want(graph, (ti_need){ task, -1 }, command->as.transfer.buffer, &command->as.transfer.box[i],
-                                TI_HOST_MEMORY);
-        }
+        ti_instruction_want_transfer(graph, command);
         break;
     case TI_COMMAND_REDUCE:
         if (ti_command_is_root(command)) {
@@ -217,27 +216,6 @@ static void compile_destroy(ti_instruction_graph *graph, const ti_command *comma
     close_buffer(graph, info->slot);
 }
 
-static void compile_point(ti_instruction_graph *graph, const ti_command *command)
-{
-    ti_instruction_age_staging(graph, command->task);
-    ti_instruction *instruction = ti_emit_start(&graph->emit, TI_INSTRUCTION_EPOCH, command->task);
-    bool is_horizon = command->task->kind == TI_TASK_HORIZON;
-    instruction->as.epoch.is_horizon = is_horizon;
-    instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
-    ti_emit(&graph->emit, instruction);
-    /* Horizons of a window in tiles follow each other directly. If one let the one before count, all that comes would
-     * wait for the window. */
-    const bool again = is_horizon && graph->system->latency_tiles && graph->newest_point + 1 == instruction->id;
-    if (!again) {
-        ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
-    }
-    TI_ASSERT(graph->newest_point < instruction->id);
-    graph->newest_point = instruction->id;
-    ti_follow_note(&graph->follow, command->task, instruction->id);
-    ti_follow_horizon(&graph->follow, graph->emit.era.applied);
-    ti_arena_ring_advance(&graph->emit.arenas, command->task->id);
-}
-
 size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
 {
     const ti_window *w = &graph->window;
@@ -270,7 +248,7 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index)
                     true);
         break;
     case TI_COMMAND_EPOCH:
-        compile_point(graph, command[0]);
+        ti_instruction_compile_point(graph, command[0]);
         break;
     case TI_COMMAND_DESTROY:
         compile_destroy(graph, command[0]);
@@ -308,7 +286,8 @@ ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *gr
                                      ti_arena_ring_bytes(&graph->emit.arenas),
                                      graph->emit.growths,
                                      graph->tiles.tiles,
-                                     graph->tiles.replayed };
+                                     graph->tiles.replayed,
+                                     graph->cycle.repeated };
     for (size_t i = 0; i < graph->buffer.count; i++) {
         for (size_t p = 0; graph->buffer.data[i] && p < graph->buffer.data[i]->place.count; p++) {
             counts.entries += graph->buffer.data[i]->place.data[p]->tracker.map.count;

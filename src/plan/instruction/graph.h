@@ -43,6 +43,7 @@ typedef struct ti_instruction_counts {
     uint64_t instructions, reallocations, reallocated_bytes, entries, arena_bytes;
     uint32_t growths;                 /* of the memory that one buffer has in one place, at most */
     uint64_t tiles, tilings_replayed; /* of windows; windows, or parts of such, whose tiles were known */
+    uint64_t repeated;                /* instructions of steady loops that were not derived again */
 } ti_instruction_counts;
 ti_instruction_counts ti_instruction_graph_counts(const ti_instruction_graph *graph);
 

@@ -1,21 +1,23 @@
 /* The state of the instruction graph, and who calls whom.
  *
- * graph.h is the outside. window.c takes commands in and notes their needs; when the window closes, graph.c compiles
- * them one after the other. It calls, by the kind of the command, kernel.c (executions), tile.c (windows of them, by
- * kernel.c), transfer.c and bundle.c (messages), collective.c, and reduce.c. kernel.c asks follow.c for dependencies
- * where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on staging.c, which stands on
- * blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c for what is read and
- * written, and memory.h for allocations. Only these include it; staging.h has more for reductions. */
+ * graph.h is the outside. window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when
+ * the window closes, graph.c compiles them one after the other. It calls, by the kind of the command, kernel.c
+ * (executions), tile.c (windows of them, by kernel.c), transfer.c and bundle.c (messages), collective.c, reduce.c and
+ * point.c. kernel.c asks follow.c for dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in
+ * blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them call places.c for where data is to
+ * lie, coherent_copies.c for what is read and written, and memory.h for allocations. Only these include it; staging.h
+ * has more for reductions. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 
 #include "base/check.h"
-#include "plan/instruction/coherence.h"
+#include "plan/instruction/cycle.h"
 #include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
-#include "plan/instruction/memory.h"
 #include "plan/instruction/sent.h"
 #include "plan/instruction/tile.h"
+#include "plan/memory/coherence.h"
+#include "plan/memory/memory.h"
 #include "plan/track/order.h"
 
 /* A piece of a command on the device that will run it. */
@@ -96,6 +98,11 @@ struct ti_instruction_graph {
     ti_follow follow;
     ti_templates templates;
     ti_tilings tiles;
+    ti_cycle cycle;
+    struct {
+        uint64_t id;
+        uint32_t deps;
+    } newest_tracked; /* a kernel, and how many of its dependencies, the first, are not for staging memory */
     ti_region_entries lacking;
     ti_boxes boxes;
     bool coherent; /* some buffer has several places: there are copies between them */
@@ -159,6 +166,10 @@ size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
 void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
 void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
 
+/* ---- point.c: called by graph.c and cycle_step.c */
+
+void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command *command);
+
 /* ---- refuse.c: called by window.c where what is wanted does not fit */
 
 void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_MEMORY: of all together */
@@ -167,6 +178,9 @@ void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_
 
 void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *command); /* onto devices */
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
+/* The memory that the messages for a task of this node come to: the host's, or that of the only accelerator that
+ * executes it, if the network reaches it. Called by graph.c and transfer.c, too. */
+int ti_instruction_receiver(const ti_instruction_graph *graph, const ti_task *task);
 /* Place an execution of one piece if all that it needs but partial results has been allocated; whether it has. */
 bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
 /* Compile one if all that it needs has been allocated; whether it has. */
@@ -175,6 +189,7 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 
 /* ---- transfer.c: called by window.c and graph.c */
 
+void ti_instruction_want_transfer(ti_instruction_graph *graph, const ti_command *command);
 /* How many of `left` commands are messages of one task and buffer that need nothing but the allocation found last. */
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */

@@ -26,15 +26,15 @@ static size_t find_kind(const ti_keeper *keeper, int device, size_t bytes)
     return i;
 }
 
-/* Whether one of a kind is to be used again. */
-static bool has_enough(const ti_instruction_graph *graph, size_t kind)
+/* Whether one of a kind is to be used again, after so many others. */
+static bool has_enough(const ti_instruction_graph *graph, size_t kind, uint32_t others)
 {
     if (kind == graph->keeper.kinds.count) {
         return false;
     }
     const ti_kept_kind *k = &graph->keeper.kinds.data[kind];
     const ti_budget *b = &graph->emit.budget;
-    return k->kept >= k->spare || !ti_budget_allows(b, b->kept + k->bytes);
+    return k->kept >= k->spare + others || (!others && !ti_budget_allows(b, b->kept + k->bytes));
 }
 
 static void remove_kept(ti_instruction_graph *graph, size_t i)
@@ -82,7 +82,7 @@ static uint64_t allocate(ti_instruction_graph *graph, const ti_task *task, int d
 uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
                                      const uint64_t **after, size_t *afters)
 {
-    if (!has_enough(graph, find_kind(&graph->keeper, device, bytes))) {
+    if (!has_enough(graph, find_kind(&graph->keeper, device, bytes), 0)) {
         return allocate(graph, task, device, bytes, after, afters);
     }
     size_t i = graph->keeper.first; /* the one used longest ago */
@@ -122,6 +122,18 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
         k->after[i] = after[i];
     }
     ti_budget_keep(&graph->emit.budget, bytes);
+}
+
+bool ti_instruction_has_staging(const ti_instruction_graph *graph, int device, size_t bytes, uint32_t others)
+{
+    const size_t kind = find_kind(&graph->keeper, device, bytes);
+    return has_enough(graph, kind, others);
+}
+
+bool ti_instruction_frees_staging(const ti_instruction_graph *graph)
+{
+    const ti_keeper *keeper = &graph->keeper;
+    return keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons >= MAX_HORIZONS;
 }
 
 void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task)

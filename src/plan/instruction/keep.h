@@ -1,4 +1,4 @@
-/* The instruction graph, staging memory that nobody uses and that is kept: see keep.c. */
+/* The instruction graph, staging memory that is not in use and is kept for the next reduction: see keep.c. */
 #ifndef TI_KEEP_H
 #define TI_KEEP_H
 

@@ -33,14 +33,15 @@ static void join_parts(const ti_system *system, const ti_shape *shape, int devic
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     device_range range = devices_for(graph->system, task->shape);
+    const uint32_t *weights = ti_system_weights(graph->system, range.first);
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_split_request request = { .range = whole->chunk,
                                  .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
                                  .nodes = range.count,
                                  .place = -1,
                                  .oversubscribe = 1,
-                                 .two_dimensional = task->shape->two_dimensional && !graph->system->weighted,
-                                 .weights = graph->system->weighted ? &graph->system->weight[range.first] : NULL };
+                                 .two_dimensional = task->shape->two_dimensional && !weights,
+                                 .weights = weights };
     int64_t table[TI_MAX_MEMORIES + 1];
     if (task->shape->items && task->shape->border) {
         int64_t *border = TI_ARENA_ARRAY(arena, int64_t, (size_t)range.count + 1);
@@ -66,6 +67,16 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
 static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
 {
     return task->shape->on_host || task->shape->one_device || devices_for(graph->system, task->shape).count == 1;
+}
+
+/* What placed tasks read may come by way of other nodes, which forward it from the host's memory. */
+int ti_instruction_receiver(const ti_instruction_graph *graph, const ti_task *task)
+{
+    const ti_system *system = graph->system;
+    const int first = devices_for(system, task->shape).first;
+    const bool reaches = system->direct && task->shape->place == TI_PLACE_SPLIT && !task->shape->on_host &&
+                         stays_whole(graph, task) && ti_system_is_accelerator(system, first);
+    return reaches ? ti_system_memory(system, first) : TI_HOST_MEMORY;
 }
 
 static bool has_access_in_parts(const ti_shape *shape)
@@ -314,7 +325,6 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
-    ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
     if (graph->tiles.after) {
         ti_deps_push(&graph->emit.deps, graph->tiles.after);
     }
@@ -324,6 +334,9 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     track(graph, shape, at, place, found != TRACKED);
     ti_instruction_touch_results(graph);
     ti_orders_follow(&graph->orders, task, instruction->id, graph->emit.era.applied, &graph->emit.deps);
+    graph->newest_tracked.id = instruction->id;
+    graph->newest_tracked.deps = (uint32_t)graph->emit.deps.ids.count;
+    ti_deps_add_all(&graph->emit.deps, graph->awaited.data, graph->awaited.count);
     ti_emit(&graph->emit, instruction);
     ti_instruction_unstage(graph, command, at, piece, instruction);
 }

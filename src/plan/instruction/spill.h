@@ -1,4 +1,5 @@
-/* What a device holds makes room for what it is to hold: called by window.c when it closes. */
+/* Spilling: contents of a device's memory move to the host to make room for what the next tasks need. Called by
+ * window.c when a window closes. See spill.c. */
 #ifndef TI_SPILL_H
 #define TI_SPILL_H
 

@@ -30,7 +30,7 @@ void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *
 
 void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
 
-/* ---- keep.c: called by staging.c (take, give), and by graph.c */
+/* ---- keep.c: called by staging.c (take, give), by graph.c and cycle.c */
 
 /* Staging memory: its users wait for `after`, which lies in the arena. */
 uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
@@ -40,6 +40,9 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
                                  uint64_t allocation, const uint64_t *after, size_t count);
 /* A horizon: free what has not been used for long. */
 void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task);
+/* Whether there is one to be used again, after so many others of its kind; and whether a horizon would free any. */
+bool ti_instruction_has_staging(const ti_instruction_graph *graph, int device, size_t bytes, uint32_t others);
+bool ti_instruction_frees_staging(const ti_instruction_graph *graph);
 /* If `more` bytes, and what is wanted, would not fit beside what is kept: free all that. */
 void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, uint64_t more);
 

@@ -1,7 +1,7 @@
-/* Templates: what the execution of a task comes to that has come before, as long as its buffers' memory stays.
+/* Templates: the instruction for the kernel of a task that comes again, kept as long as its buffers' memory stays.
  *
- * Tasks of one shape whose chunk on this node is the same have kernels that differ in their id, their dependencies and
- * their arguments only. So the views are made once, and all these kernels point to them. A template is good until
+ * Tasks of one shape whose chunk on this node is the same have kernels that differ in their id, their dependencies
+ * and their arguments only. So the views are made once, and all these kernels point to them. A template is good until
  * memory of one of its buffers is allocated or freed. Then there is another one, and the old one stays until the tasks
  * that use it have been executed.
  *
@@ -12,7 +12,7 @@
 #define TI_TEMPLATE_H
 
 #include "plan/instruction/graph.h"
-#include "plan/instruction/memory.h"
+#include "plan/memory/memory.h"
 
 /* What it touches: first what it reads only. */
 typedef struct ti_template_touch {

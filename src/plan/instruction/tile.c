@@ -1,10 +1,10 @@
 /* The instruction graph, tiles: executions of a window of pure tasks that follow each other are compiled tile by tile
  * (plan/tolerance/tiles.h), so that what a tile touches stays in the cache.
  *
- * Kernels leave by the order in which they are compiled, where nothing else counts (exec/engine.h); dependencies are
- * those that the trackers find, and one more: a tile begins when an earlier one has ended, or else all devices would
- * begin with the first task of all tiles. So only the order is decided here. It is kept for windows that come again:
- * by shapes and pieces, all that it follows from. */
+ * Ready kernels of equal priority start in the order in which they were compiled (exec/engine.h), so all that is
+ * decided here is this order. Dependencies are those that the trackers find, and one more: a tile begins when an
+ * earlier one has ended, or else devices would begin with the first task of every tile. It is kept for windows that
+ * come again: by shapes and pieces, all that it follows from. */
 #include "base/hash.h"
 #include "plan/instruction/impl.h"
 #include "plan/tolerance/tiles.h"

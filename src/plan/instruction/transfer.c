@@ -24,9 +24,26 @@ static bool has_all(const ti_buffer_memory *memory, const ti_command *command)
     return true;
 }
 
+/* Where the contents come to. Bundles are packed and unpacked by the host. */
+static int memory_of(const ti_instruction_graph *graph, const ti_command *command)
+{
+    bool received = command->kind == TI_COMMAND_RECEIVE && !command->as.transfer.bundle;
+    return received ? ti_instruction_receiver(graph, command->task) : TI_HOST_MEMORY;
+}
+
+/* What is sent has room in the host's memory, also if it leaves from a device: that may have to make room before. */
+void ti_instruction_want_transfer(ti_instruction_graph *graph, const ti_command *command)
+{
+    const int memory = memory_of(graph, command);
+    for (uint32_t i = 0; i < command->as.transfer.boxes; i++) {
+        ti_instruction_want(graph, (ti_need){ command->task, -1 }, command->as.transfer.buffer,
+                            &command->as.transfer.box[i], memory);
+    }
+}
+
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left)
 {
-    if (!is_transfer(command[0])) {
+    if (!is_transfer(command[0]) || memory_of(graph, command[0]) != TI_HOST_MEMORY) {
         return 0;
     }
     const ti_task *task = command[0]->task;
@@ -35,7 +52,8 @@ size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_comm
     bool whole = ti_buffer_memory_has(memory, &buffer->extent);
     size_t n = 0;
     while (n < left && is_transfer(command[n]) && command[n]->task == task && !command[n]->as.transfer.bundle &&
-           command[n]->as.transfer.buffer == buffer && (whole || has_all(memory, command[n]))) {
+           memory_of(graph, command[n]) == TI_HOST_MEMORY && command[n]->as.transfer.buffer == buffer &&
+           (whole || has_all(memory, command[n]))) {
         n++;
     }
     return n;
@@ -239,15 +257,52 @@ static void finish_message(ti_instruction_graph *graph, const ti_command *comman
     ti_emit_deps(&graph->emit, message);
 }
 
+/* Whether a place has the newest contents of the box, all in one allocation. */
+static bool has_newest(ti_instruction_graph *graph, const ti_buffer_state *state, const ti_box *box, size_t place)
+{
+    if (!ti_buffer_memory_find(state->place.data[place], box)) {
+        return false;
+    }
+    ti_vec_clear(&graph->lacking);
+    ti_coherence_lacking(state->coherence, box, (int)place, &graph->lacking);
+    return graph->lacking.count == 0;
+}
+
+/* A place of an accelerator that has all that is sent, where the network reads it there and the host would need a copy;
+ * -1: there is none. A message has one memory, and placed tasks' may be forwarded from the host's. */
+static int find_source(ti_instruction_graph *graph, const ti_command *command)
+{
+    const ti_buffer_state *state = ti_instruction_buffer(graph, command->as.transfer.buffer);
+    const uint32_t boxes = command->as.transfer.boxes;
+    bool may = graph->system->direct && command->task->shape->place == TI_PLACE_SPLIT, on_host = true;
+    for (uint32_t i = 0; may && on_host && i < boxes; i++) {
+        const ti_box *box = &command->as.transfer.box[i];
+        int host = ti_instruction_place_in(graph, command->as.transfer.buffer, box, TI_HOST_MEMORY);
+        on_host = has_newest(graph, state, box, (size_t)host);
+    }
+    for (size_t p = 1; may && !on_host && p < state->place.count; p++) {
+        uint32_t has = 0;
+        while (state->place.data[p]->foreign && has < boxes &&
+               has_newest(graph, state, &command->as.transfer.box[has], p)) {
+            has++;
+        }
+        if (has == boxes) {
+            return (int)p;
+        }
+    }
+    return -1;
+}
+
 /* The places of the boxes of a message, where there are several; what it sends is brought there. */
 static const int *choose_places(ti_instruction_graph *graph, const ti_command *command)
 {
     uint32_t boxes = command->as.transfer.boxes;
     const ti_buffer_info *buffer = command->as.transfer.buffer;
+    const int source = command->kind == TI_COMMAND_SEND ? find_source(graph, command) : -1;
     int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, boxes);
     for (uint32_t i = 0; i < boxes; i++) {
         const ti_box *box = &command->as.transfer.box[i];
-        place[i] = ti_instruction_place_in(graph, buffer, box, TI_HOST_MEMORY);
+        place[i] = source >= 0 ? source : ti_instruction_place_in(graph, buffer, box, memory_of(graph, command));
         if (command->kind == TI_COMMAND_SEND) {
             ti_instruction_make_fresh(graph, command->task, buffer, box, place[i]);
         }

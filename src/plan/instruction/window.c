@@ -321,27 +321,38 @@ bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
     return graph->window.command.count > 0;
 }
 
-ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
+static void add_all(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
-    ti_vec_clear(&graph->emit.batch);
     /* One execution, which wants nothing, where nothing waits, passes by the window: nearly all tasks of a loop do. */
-    if (!graph->refused && commands.count == 1 && commands.command[0]->kind == TI_COMMAND_EXECUTE &&
-        graph->window.command.count == 0 && ti_instruction_compile_at_once(graph, commands.command[0])) {
-        return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
+    if (!graph->refused && count == 1 && command[0]->kind == TI_COMMAND_EXECUTE && graph->window.command.count == 0 &&
+        ti_instruction_compile_at_once(graph, command[0])) {
+        return;
     }
-    if (commands.count > 1 || (commands.count == 1 && commands.command[0]->kind != TI_COMMAND_EPOCH)) {
+    if (count > 1 || (count == 1 && command[0]->kind != TI_COMMAND_EPOCH)) {
         ti_follow_catch_up(graph);
     }
-    for (size_t i = 0, n; i < commands.count && !graph->refused; i += n) {
-        n = add_messages(graph, &commands.command[i], commands.count - i);
-        n = n ? n : add_execution(graph, &commands.command[i], commands.count - i);
+    for (size_t i = 0, n; i < count && !graph->refused; i += n) {
+        n = add_messages(graph, &command[i], count - i);
+        n = n ? n : add_execution(graph, &command[i], count - i);
         if (n == 0) {
-            add(graph, commands.command[i]);
+            add(graph, command[i]);
             n = 1;
         }
     }
     if (graph->emit.wants.count == 0 || graph->system->lookahead == 0 || graph->window.command.count >= MAX_COMMANDS) {
         close_window(graph);
+    }
+}
+
+ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
+{
+    ti_vec_clear(&graph->emit.batch);
+    const size_t known = ti_cycle_repeat(graph, commands.command, commands.count);
+    if (known < commands.count || commands.count == 0) {
+        const size_t first = graph->emit.batch.count;
+        const ti_command *const *rest = known ? commands.command + known : commands.command;
+        add_all(graph, rest, commands.count - known);
+        ti_cycle_note(graph, rest, commands.count - known, first);
     }
     return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
 }

@@ -27,6 +27,25 @@ typedef struct piece {
     uint32_t candidate;
 } piece;
 
+/* What came of the reads of one buffer by tasks of a shape, for the next such task: the same comes if the reads meet
+ * the same entries, whose producers are as many and wrote them by the same writes. Made where that is not much. */
+enum { KEPT_HITS = 4, KEPT_BOXES = 8, KEPT_READS = 64 };
+typedef struct kept_read {
+    uint64_t reader; /* number_of the first of the reads; 0: nothing is kept */
+    const ti_producers *producers;
+    uint64_t changes; /* of these */
+    uint32_t misses;  /* since it was of use */
+    uint32_t hits, forwards;
+    struct kept_hit {
+        const uint64_t *entry; /* where it lies */
+        uint64_t made;         /* by which write */
+        int64_t volume;        /* of the producer */
+        uint32_t first;        /* hit of the same producer */
+    } hit[KEPT_HITS];
+    ti_forward forward[KEPT_HITS]; /* its producer is a hit, its boxes are the next of these: */
+    ti_box box[KEPT_BOXES];
+} kept_read;
+
 struct ti_forwards {
     bool marks;
     bool off;            /* there are edges for the report, or sources, but no forwards */
@@ -41,6 +60,8 @@ struct ti_forwards {
         uint64_t writer, reader; /* number_of */
         bool moves;
     } known[1 << KNOWN_BITS];      /* by a hash of both */
+    kept_read *kept;               /* KEPT_READS by a hash of the reader; NULL until one is kept */
+    ti_region_refs met;            /* scratch */
     TI_VEC(ti_producers *) buffer; /* by slot */
     uint64_t question;             /* counts the buffers that were asked for */
     ti_region_entries hits;
@@ -98,6 +119,8 @@ void ti_forwards_destroy(ti_forwards *f)
         close_buffer(f, (uint32_t)i);
     }
     ti_vec_fini(&f->buffer);
+    ti_free(f->kept, f->kept ? KEPT_READS * sizeof(*f->kept) : 0);
+    ti_vec_fini(&f->met);
     ti_vec_fini(&f->hits);
     ti_vec_fini(&f->rest);
     ti_vec_fini(&f->boxes);
@@ -354,18 +377,130 @@ static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *
     ti_vec_push(&f->edges, edge);
 }
 
+/* ---- reads that come again */
+
+static inline bool may_be_kept(const ti_forwards *f, const ti_task *task)
+{
+    return !f->explain && !f->marks && !f->off && task->shape->serial && task->shape->place < 0;
+}
+
+static inline size_t kept_at(uint64_t reader)
+{
+    enum { BITS = 6 };
+    _Static_assert(KEPT_READS == 1 << BITS, "a place for each hash");
+    return reader * TI_HASH_KEY >> (64 - BITS);
+}
+
+/* Whether what was met then is met again: the boxes are, if no entry has been added or has gone. */
+static inline bool meets_same(const kept_read *k, const ti_producers *producers)
+{
+    if (k->producers != producers || k->changes != producers->changes || producers->merged_volume) {
+        return false;
+    }
+    for (uint32_t i = 0; i < k->hits; i++) {
+        const struct kept_hit *h = &k->hit[i];
+        const ti_producer *p = ti_producer_of(*h->entry);
+        if (ti_producer_moved(*h->entry) || ti_producer_made(p) != h->made || p->volume != h->volume) {
+            return false;
+        }
+        for (uint32_t other = 0; other < i; other++) {
+            if ((ti_producer_of(*k->hit[other].entry) == p) != (k->hit[other].first == h->first)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether the forwards are known; then they are there. */
+static bool derive_again(ti_forwards *f, const ti_task *task, uint32_t first, const ti_producers *producers,
+                         ti_arena *arena)
+{
+    const uint64_t reader = number_of(task->shape, first, 0);
+    kept_read *k = f->kept ? &f->kept[kept_at(reader)] : NULL;
+    if (!k || k->reader != reader || !meets_same(k, producers)) {
+        return false;
+    }
+    k->misses = 0;
+    const ti_box *box = k->box;
+    for (uint32_t i = 0; i < k->forwards; i++) {
+        ti_forward forward = k->forward[i];
+        forward.producer = ti_producer_of(*k->hit[forward.producer].entry)->task;
+        forward.box = ti_arena_copy(arena, box, forward.boxes * sizeof(ti_box));
+        box += forward.boxes;
+        ti_vec_push(&f->out, forward);
+    }
+    return true;
+}
+
+/* Keep all entries that the reads of one buffer meet. Whether they are few, and simple. */
+static bool keep_hits(ti_forwards *f, const ti_task *task, uint32_t first, ti_producers *producers, kept_read *k)
+{
+    const ti_shape *shape = task->shape;
+    for (uint32_t a = first; a < shape->accesses; a++) {
+        const ti_footprint *touched = &shape->footprint[a];
+        bool reads = shape->access[a].buffer == shape->access[first].buffer && ti_access_needs_old(&shape->access[a]);
+        for (uint32_t b = 0; reads && b < touched->boxes; b++) {
+            ti_region_map_refer(&producers->map, &touched->box[b], &f->met);
+            for (size_t i = 0; i < f->met.count; i++) {
+                const ti_producer *p = ti_producer_of(*f->met.data[i].value);
+                if (k->hits == KEPT_HITS || !ti_producer_made(p) || ti_producer_moved(*f->met.data[i].value)) {
+                    return false;
+                }
+                uint32_t same = 0;
+                while (same < k->hits && ti_producer_of(*k->hit[same].entry) != p) {
+                    same++;
+                }
+                k->hit[k->hits++] = (struct kept_hit){ f->met.data[i].value, ti_producer_made(p), p->volume, same };
+            }
+        }
+    }
+    return true;
+}
+
+/* The forwards from `next` on came of it, of candidates one by one. So few are never merged. */
+static TI_NOINLINE void keep(ti_forwards *f, const ti_task *task, uint32_t first, ti_producers *producers, size_t next)
+{
+    enum { PATIENCE = 4, SELDOM = 16 };
+    const uint64_t reader = number_of(task->shape, first, 0);
+    kept_read k = { .reader = reader, .producers = producers, .changes = producers->changes };
+    kept_read *old = f->kept ? &f->kept[kept_at(reader)] : NULL;
+    uint32_t boxes = 0;
+    if (old && old->reader == reader && (k.misses = ++old->misses) > PATIENCE && k.misses % SELDOM) {
+        return; /* it never meets the same */
+    }
+    bool can = producers->merged_volume == 0 && f->max_old >= KEPT_HITS && keep_hits(f, task, first, producers, &k);
+    for (size_t i = 0; can && i < f->candidates.count && next < f->out.count; i++) {
+        const ti_forward *forward = &f->out.data[next];
+        uint32_t hit = 0;
+        if (!f->candidates.data[i].moves) {
+            continue;
+        }
+        while (hit < k.hits && ti_producer_of(*k.hit[hit].entry) != f->candidates.data[i].producer) {
+            hit++;
+        }
+        can = hit < k.hits && boxes + forward->boxes <= KEPT_BOXES;
+        for (uint32_t b = 0; can && b < forward->boxes; b++) {
+            k.box[boxes++] = forward->box[b];
+        }
+        k.forward[k.forwards] = *forward;
+        k.forward[k.forwards++].producer = hit;
+        next++;
+    }
+    if (can) {
+        f->kept = f->kept ? f->kept : TI_NEW_ARRAY(kept_read, (size_t)KEPT_READS);
+        f->kept[kept_at(reader)] = k;
+    }
+}
+
 /* All reads of one buffer, of which access `first` is the first. */
-static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
+static void look_and_derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
 {
     const ti_buffer_info *buffer = task->shape->access[first].buffer;
     ti_producers *producers = f->buffer.data[buffer->slot];
     ti_vec_clear(&f->pieces);
     ti_vec_clear(&f->candidates);
     ti_vec_clear(&f->old);
-    bool all_pinned = task->shape->place >= 0 && producers->loose == 0; /* look_at_hit would find nothing */
-    if (producers->map.count == 0 || (all_pinned && !f->explain)) {
-        return;
-    }
     f->question++;
     f->images = 0;
     f->moves = false;
@@ -392,9 +527,27 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
             add_edge(f, task, buffer, c, forward, arena);
         }
     }
-    if (f->off || !task->shape->no_collectives) {
+    if (!task->shape->no_collectives) { /* such tasks are looked at only if there is a report: it must change nothing */
         for (size_t i = 0; f->old.count > f->max_old && i < f->old.count; i++) { /* the next task finds less */
             ti_producers_merge(producers, f->old.data[i]);
+        }
+    }
+}
+
+/* The same, unless it is known. */
+static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
+{
+    ti_producers *producers = f->buffer.data[task->shape->access[first].buffer->slot];
+    const bool may = may_be_kept(f, task);
+    bool all_pinned = task->shape->place >= 0 && producers->loose == 0; /* look_at_hit would find nothing */
+    if (producers->map.count == 0 || (all_pinned && !f->explain)) {
+        return;
+    }
+    if (!may || !derive_again(f, task, first, producers, arena)) {
+        const size_t before = f->out.count;
+        look_and_derive(f, task, first, arena);
+        if (may) {
+            keep(f, task, first, producers, before);
         }
     }
 }

@@ -139,6 +139,7 @@ void ti_producers_erase(ti_producers *ps, const ti_box *box)
         const ti_region_entry *hit = &ps->hits.data[i];
         ti_box common = ti_box_intersect(&hit->box, box), piece[6];
         int pieces = ti_box_subtract(&hit->box, box, piece);
+        ps->changes++;
         ti_region_map_remove(&ps->map, &hit->box, hit->value);
         for (int k = 0; k < pieces; k++) { /* they keep their marks */
             ti_region_map_insert(&ps->map, &piece[k], hit->value);
@@ -196,6 +197,7 @@ void ti_producers_write(ti_producers *ps, const ti_producer *producer, uint32_t 
         *at = (uint64_t)(uintptr_t)p;
     } else {
         ti_producers_erase(ps, box);
+        ps->changes++;
         ti_region_map_insert(&ps->map, box, (uint64_t)(uintptr_t)p);
     }
     for (int i = 0; i < AT_ONCE && ps->listed > ps->bound; i++) {
@@ -233,6 +235,7 @@ void ti_producers_mark(ti_producers *ps, const ti_region_entry *entry, const ti_
     }
     piece[pieces] = (ti_region_entry){ *part, entry->value | 1 };
     ti_producer_of(entry->value)->marked = true;
+    ps->changes++;
     ti_region_map_cut(&ps->map, &entry->box, piece, pieces + 1);
 }
 
@@ -280,6 +283,7 @@ void ti_producers_merge(ti_producers *ps, ti_producer *p)
     TI_ASSERT(p->task && p->volume > 0);
     ti_producer *to = merged_of(ps, p->name);
     note_manner(ps, p);
+    ps->changes++;
     ti_vec_clear(&ps->hits);
     ti_region_map_query(&ps->map, &p->box, &ps->hits);
     size_t kept = 0;

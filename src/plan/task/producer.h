@@ -63,6 +63,7 @@ typedef struct ti_producers {
     const char *buffer;               /* the buffer's, which no other has that lives; likewise */
     int64_t loose; /* the volume that tasks wrote which are not placed on one node, or that is merged */
     int64_t merged_volume;
+    uint64_t changes; /* grows whenever entries are added or go: if not, they lie where they lay */
     bool various;
     ti_producer *merged_like; /* unless they are various: one of the merged, as it was; NULL until there are such */
     ti_region_entries hits;

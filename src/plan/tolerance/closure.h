@@ -1,5 +1,5 @@
-/* Closures of a window: which items of each task every node has to execute so that it finds on itself all that its own
- * items of later tasks come of. The sets L5 of doc/internals.md.
+/* Closures of a window: which items of each task every node has to execute, so that all that its own items of later
+ * tasks depend on is computed by the node itself. The sets L5 of doc/internals.md.
  *
  * For windows that read by custom mappers what the window writes: what a chunk needs of its neighbours is then no
  * margin, and differs from node to node (the paper's own case: powers of a sparse matrix). Found backwards, for every

@@ -1,7 +1,7 @@
-/* What the two files of trackers share.
+/* What the files of trackers share.
  *
  * tracker.c keeps the map from boxes to {last writer, readers since}, and calls note.c for reads that are listed
- * beside the map. Nothing else includes this.
+ * beside the map. state.c says what a tracker knows, for whoever compares that. Nothing else includes this.
  *
  * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record,
  * and its value is the record's index with the mark bit. So has one that is a tile: it is found by the tile's number,
@@ -55,7 +55,12 @@ static inline void ti_tracker_depend_on_entry(const ti_tracker *t, uint64_t valu
     }
 }
 
-/* ---- note.c, which is called by tracker.c */
+/* ---- tracker.c, for state.c */
+
+/* Rewrite what of a value lies below the applied horizon. */
+uint64_t ti_tracker_normalise(ti_tracker *t, uint64_t value);
+
+/* ---- note.c, which is called by tracker.c and state.c */
 
 /* Forget the notes that the applied horizon has passed. To be called before anything looks at notes. */
 void ti_tracker_forget(ti_tracker *t);

@@ -119,7 +119,7 @@ static void normalise_record(ti_tracker *t, struct ti_tracker_record *r)
     }
 }
 
-static uint64_t normalise(ti_tracker *t, uint64_t value)
+uint64_t ti_tracker_normalise(ti_tracker *t, uint64_t value)
 {
     if (!(value & TI_TRACKER_MARK)) {
         return ti_tracker_now(t, value);
@@ -209,7 +209,7 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
             if (!ti_box_join(&e->box, &box, &joined)) {
                 continue;
             }
-            uint64_t other = normalise(t, e->value);
+            uint64_t other = ti_tracker_normalise(t, e->value);
             if (other != e->value) {
                 *ti_region_map_find(&t->map, &e->box) = other;
             }
@@ -234,7 +234,7 @@ static void merge_old(ti_tracker *t, const ti_region_entry *e)
     }
     uint64_t *value = ti_region_map_find(&t->map, &e->box);
     if (value) { /* still there */
-        *value = normalise(t, *value);
+        *value = ti_tracker_normalise(t, *value);
         if (ti_tracker_writer_of(t, *value) <= t->era->applied) {
             merge_around(t, e->box, *value);
         }
@@ -301,7 +301,7 @@ static void list_old(ti_tracker *t, const ti_box *box)
     ti_vec_clear(&t->era->scratch);
     for (size_t i = 0; i < t->era->met.count; i++) {
         if (ti_tracker_writer_of(t, *t->era->met.data[i].value) <= t->era->applied) {
-            *t->era->met.data[i].value = normalise(t, *t->era->met.data[i].value);
+            *t->era->met.data[i].value = ti_tracker_normalise(t, *t->era->met.data[i].value);
             ti_vec_push(&t->era->scratch, ((ti_region_entry){ *t->era->met.data[i].box, *t->era->met.data[i].value }));
         }
     }

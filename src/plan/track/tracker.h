@@ -185,4 +185,16 @@ void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);
 bool ti_tracker_is_written(ti_tracker *t, const ti_box *box, ti_box *hole);
 bool ti_tracker_is_valid(ti_tracker *t);
 
+/* All that trackers know on which a dependency may depend, in an order of its own: the ids, and everything else. */
+typedef struct ti_tracker_state {
+    TI_VEC(uint64_t) ids, others;
+} ti_tracker_state;
+/* Append what this one knows. What lies below the applied horizon is rewritten. */
+void ti_tracker_describe(ti_tracker *t, ti_tracker_state *state);
+/* Whether two states differ in that all ids have grown by `by` alone. */
+bool ti_tracker_state_has_grown(const ti_tracker_state *before, const ti_tracker_state *after, uint64_t by);
+void ti_tracker_state_fini(ti_tracker_state *state);
+/* Let all ids from `first` on grow by `by`. */
+void ti_tracker_shift(ti_tracker *t, uint64_t first, uint64_t by);
+
 #endif

@@ -1,4 +1,4 @@
-/* Replay: what a task did to a buffer the last time that as much was known of it.
+/* Replay: a task that meets a buffer in a state that it has met before does the same to it as then.
  *
  * Loops come back to the same versions (plan/version/version.h), with the same tasks. So the contents that a buffer's
  * version map has had are numbered, and a *step* says what a task did when it met one of them: its messages, its
@@ -8,10 +8,10 @@
  * of their shape (ir/shape.h), and forwards by their boxes. Where the result of a reduction goes follows from who read
  * those before, which is no content of the map: that is the *manner*, and a step is good for one.
  *
- * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the number
- * of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from the
- * contents, instead of the steps one by one. Where steps do not come again, or are too large, recording backs off, and
- * is tried again later. All of it depends on this node's plan only. Scheduler thread. */
+ * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the
+ * number of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from
+ * the contents, instead of the steps one by one. Where steps do not come again, or are too large, recording backs off,
+ * and is tried again later. All of it depends on this node's plan only. Scheduler thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 

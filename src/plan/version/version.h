@@ -5,7 +5,7 @@
  * those that read it since. Which node owns or holds an index follows by evaluating mappers on a few chunks, or by
  * inverting them, whatever the number of nodes. An entry is {box, writer, copies}: writer is `undefined`, a holder
  * (node q owns what the mapper covers for its chunks), or `nodes [a,b)`, all of which hold the box. Copies say who else
- * holds it, because it has read it (plan/version/copies.h).
+ * holds it, because it has read it (plan/holder/copies.h).
  *
  * Invariants: entries are disjoint and cover the buffer; while there have not been more than TI_VERSION_MANY, no two
  * entries that join to a box have equal writers and equal copies; content depends on tasks, number of nodes and
@@ -14,7 +14,7 @@
 #define TI_VERSION_H
 
 #include "grid/tile.h"
-#include "plan/version/copies.h"
+#include "plan/holder/copies.h"
 
 typedef enum ti_writer_kind { TI_WRITER_UNDEFINED, TI_WRITER_SPLIT, TI_WRITER_NODES } ti_writer_kind;
 

@@ -429,12 +429,11 @@ function linked(name) {
 
 function fillHead() {
     const busy = D.node.reduce((s, n) => s + n.spent[0], 0), all = D.node.reduce((s, n) => s + n.workers * (n.end - n.begin), 0);
-    const sent = D.sent.reduce((s, b) => s + b, 0);
     document.title = "tacit trace: " + (D.command.split(" ")[0].split("/").pop() || "");
     $("command").textContent = D.command;
     const cards = [[time(D.ns), "from start to end"], [`${D.nodes} × ${D.node[0].workers}`, "nodes × workers"],
-                   [percent(busy, all), "of workers' time in kernels"], [size(sent), "in messages"], [size(D.collected.reduce((s, b) => s + b, 0)), "in collectives"],
-                   ...(D.passed.some(b => b) ? [[size(D.passed.reduce((s, b) => s + b, 0)), "passed on by relays"]] : []), [count(D.records), "records"]];
+                   [percent(busy, all), "of workers' time in kernels"], [size(D.bytes_sent), "in messages"], [size(D.bytes_collected), "in collectives"],
+                   ...(D.bytes_relayed ? [[size(D.bytes_relayed), "passed on by relays"]] : []), [count(D.records), "records"]];
     $("cards").replaceChildren(...cards.map(([value, text]) => { const c = make("div", undefined, "card"); c.append(make("b", value), make("span", text)); return c; }));
     $("advice").textContent = "First: " + D.advice;
     const missing = D.node.filter(n => !n.there).length, cut = D.node.filter(n => n.there && !n.complete).length, w = [];
@@ -523,7 +522,7 @@ function fillFacts() {
 }
 function fillTools() {
     legend("timeline-legend", [...ranked.slice(0, PALETTE.length).map(([name]) => [colourOf.get(name), nameOf(name)]), ["#7fb7e6", "send"], ["#d1495b", "receive"],
-           ["#a05195", "collective"], ...(D.passed.some(b => b) ? [["#2a9d8f", "relay: passed on for another node"]] : []), ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"], ["rgba(209,73,91,.42)", "low bands: why a worker waits"]]);
+           ["#a05195", "collective"], ...(D.bytes_relayed ? [["#2a9d8f", "relay: passed on for another node"]] : []), ["#8d6e63", "copy, memory"], ["#3d7ea6", "planning"], ["#dfe4ea", "program waits"], [CAUSE_COLOURS[7], "back-pressure"], ["rgba(209,73,91,.42)", "low bands: why a worker waits"]]);
     LANE_KINDS.forEach((name, k) => {
         const l = make("label"), box = make("input");
         box.type = "checkbox"; box.checked = state.shown[k];

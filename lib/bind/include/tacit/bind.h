@@ -1,5 +1,5 @@
-/* tacit/bind.h: what bindings of other languages call: functions behind the inline ones of the headers, and a table of how
- * the structs lie in memory, so that no binding guesses sizes and offsets. The library is tacit-bind.
+/* tacit/bind.h: what bindings of other languages call: functions behind the inline ones of the headers, and a table of
+ * how the structs lie in memory, so that no binding guesses sizes and offsets. The library is tacit-bind.
  *
  * All of it is values; any thread, any node. Programs in C and C++ do not need it. */
 #ifndef TACIT_BIND_H

@@ -1,5 +1,5 @@
 /* Which places hold the newest contents: see coherence.h. */
-#include "plan/instruction/coherence.h"
+#include "plan/memory/coherence.h"
 
 #include "base/check.h"
 

@@ -13,7 +13,7 @@
 #include "grid/region_map.h"
 #include "grid/spread.h"
 #include "ir/task.h"
-#include "plan/version/interner.h"
+#include "plan/holder/interner.h"
 
 typedef struct ti_split_ref {
     ti_interned interned;

@@ -1,5 +1,5 @@
 /* Interned values: see interner.h. */
-#include "plan/version/interner.h"
+#include "plan/holder/interner.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

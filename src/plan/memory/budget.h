@@ -1,8 +1,10 @@
-/* The memory of this node as it is planned: how much is in use after every instruction so far, whether more may be.
+/* The memory of this node as it is planned: how much is in use after all instructions planned so far, and whether more
+ * may be.
  *
- * Counted are allocations of buffers in all memories, partial results, and what fences keep for the application. A free
- * that has been planned may not have happened yet. So where memory is short, an allocation depends on the frees before
- * it whose room it needs. Frees depend on earlier instructions only, so this is never a circle. Scheduler thread. */
+ * Counted are allocations of buffers in all memories, partial results, and what fences keep for the application. A
+ * free that has been planned may not have happened yet. So where memory is short, an allocation depends on the frees
+ * before it whose room it needs. Frees depend on earlier instructions only, so this is never a circle. Scheduler
+ * thread. */
 #ifndef TI_BUDGET_H
 #define TI_BUDGET_H
 

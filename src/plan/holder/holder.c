@@ -1,5 +1,5 @@
 /* Holders: see holder.h. */
-#include "plan/version/holder.h"
+#include "plan/holder/holder.h"
 
 #include "base/check.h"
 #include "base/map.h"

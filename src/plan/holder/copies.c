@@ -1,5 +1,5 @@
 /* Copies: see copies.h. */
-#include "plan/version/copies.h"
+#include "plan/holder/copies.h"
 
 #include "base/map.h"
 

@@ -1,5 +1,5 @@
 /* The allocations of buffers: see memory.h. */
-#include "plan/instruction/memory.h"
+#include "plan/memory/memory.h"
 
 #include <string.h>
 

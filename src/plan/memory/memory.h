@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "ir/instruction.h"
 #include "ir/system.h"
-#include "plan/instruction/budget.h"
+#include "plan/memory/budget.h"
 
 typedef struct ti_allocation {
     uint64_t id;

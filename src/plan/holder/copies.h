@@ -10,7 +10,7 @@
 #ifndef TI_COPIES_H
 #define TI_COPIES_H
 
-#include "plan/version/holder.h"
+#include "plan/holder/holder.h"
 
 enum { TI_COPIES_READERS = 32 };
 

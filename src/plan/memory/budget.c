@@ -1,5 +1,5 @@
 /* The memory of this node as it is planned: see budget.h. */
-#include "plan/instruction/budget.h"
+#include "plan/memory/budget.h"
 
 #include <string.h>
 

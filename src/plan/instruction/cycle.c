@@ -1,0 +1,230 @@
+/* The instruction graph, cycles: the instructions of a steady loop are those of the last time, but for their ids.
+ *
+ * The commands between two horizons are a segment. If the last few segments are like those before them, the next ones
+ * are recorded: commands, and the instructions and dependencies that they become. If what the trackers know then is
+ * what they knew before, but for ids, all of which have grown by as many instructions as there were, then the same
+ * commands become the same instructions again, and the trackers know the same after them. So as long as each command
+ * is the one that was recorded, nothing is derived: an instruction is a copy of the recorded one, and the number of
+ * instructions since is added to all ids. Horizons are steps of the cycle like others, so that what dependencies
+ * below them read as follows from the same argument.
+ *
+ * The trackers are not told meanwhile. When another command comes they catch up: the ids that they know grow by the
+ * complete rounds, and what the steps of the round at hand have touched is told. Then all is as if each command had
+ * been looked at.
+ *
+ * There are cycles of messages, collectives, small reductions, and executions that have templates or reductions. Not
+ * where executions follow their tasks (follow.h), where a buffer may lie in several places, nor with windows of pure
+ * tasks; not while anything waits in the window. A recorded cycle is good until memory of a buffer is allocated or
+ * freed: then the command at hand is another one. */
+#include "plan/instruction/impl.h"
+
+#include "base/map.h"
+
+#include <string.h>
+
+/* A cycle has so many commands at most; trackers with more entries are not compared. */
+enum { MAX_STEPS = 512, MAX_ENTRIES = 1024 };
+/* After a failure that many segments are not looked at, each time twice as many; rounds that make up for recording. */
+enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8, WORTH = 2 };
+
+void ti_cycle_init(ti_cycle *c, const ti_system *system)
+{
+    c->off = system->memories > 1 || system->latency_tasks > 1 || system->derive_always;
+}
+
+void ti_cycle_fini(ti_cycle *c)
+{
+    ti_vec_fini(&c->step);
+    ti_vec_fini(&c->dep);
+    ti_vec_fini(&c->box);
+    ti_vec_fini(&c->touch);
+    ti_vec_fini(&c->view);
+    ti_vec_fini(&c->combination);
+    ti_tracker_state_fini(&c->before);
+    ti_tracker_state_fini(&c->after);
+}
+
+/* ---- recording */
+
+/* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
+static void give_up(ti_cycle *c, bool was_worth)
+{
+    c->failures = was_worth ? 0 : TI_MIN(c->failures + 1, (int)MAX_DOUBLINGS);
+    c->next_try = was_worth ? 0 : c->segments + ((uint64_t)FIRST_PAUSE << c->failures);
+    c->phase = TI_CYCLE_LOOKS;
+}
+
+/* What comes is like nothing that has come. */
+static void forget_segments(ti_cycle *c)
+{
+    memset(c->same, 0, sizeof(c->same));
+    c->hash = 0;
+    if (c->phase == TI_CYCLE_RECORDS) {
+        give_up(c, false);
+    }
+}
+
+/* What all trackers know. */
+static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
+{
+    ti_follow_catch_up(graph);
+    ti_vec_clear(&state->ids);
+    ti_vec_clear(&state->others);
+    ti_vec_push(&state->ids, graph->emit.era.applied);
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        ti_vec_push(&state->others, graph->buffer.data[i] != NULL);
+        if (graph->buffer.data[i]) {
+            ti_tracker_describe(&graph->buffer.data[i]->place.data[TI_HOST_MEMORY]->tracker, state);
+        }
+    }
+}
+
+static void start_recording(ti_instruction_graph *graph, size_t segments)
+{
+    ti_cycle *c = &graph->cycle;
+    c->phase = TI_CYCLE_RECORDS;
+    c->wanted = segments;
+    ti_vec_clear(&c->step);
+    ti_vec_clear(&c->dep);
+    ti_vec_clear(&c->box);
+    ti_vec_clear(&c->touch);
+    ti_vec_clear(&c->view);
+    ti_vec_clear(&c->combination);
+    c->first = graph->emit.next_id;
+    c->changes = graph->emit.changes;
+    describe(graph, &c->before);
+}
+
+static void finish_recording(ti_instruction_graph *graph)
+{
+    ti_cycle *c = &graph->cycle;
+    c->length = c->shift = graph->emit.next_id - c->first;
+    if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES) {
+        describe(graph, &c->after);
+        if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
+            c->phase = TI_CYCLE_REPEATS;
+            c->applied = graph->emit.era.applied;
+            c->at = 0;
+            c->rounds = 0;
+            return;
+        }
+    }
+    give_up(c, false);
+}
+
+static void record(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
+{
+    ti_cycle *c = &graph->cycle;
+    bool can = graph->emit.batch.count - first == count && c->step.count + count <= MAX_STEPS && !graph->coherent;
+    for (size_t i = 0; can && i < count; i++) {
+        can = ti_cycle_record(graph, command[i], graph->emit.batch.data[first + i]);
+    }
+    if (!can) {
+        give_up(c, false);
+    }
+}
+
+/* ---- segments */
+
+static uint64_t hash_of(const ti_command *command)
+{
+    const bool transfer = command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE;
+    const uint64_t peer = transfer ? (uint64_t)command->as.transfer.peer : 0;
+    return ti_hash64((uint64_t)command->kind ^ peer << 8 ^ command->task->shape->serial << 32);
+}
+
+static void end_segment(ti_instruction_graph *graph)
+{
+    ti_cycle *c = &graph->cycle;
+    enum { KEPT = 2 * TI_CYCLE_SEGMENTS };
+    c->hashes[c->segments++ % KEPT] = c->hash;
+    for (size_t q = 1; q <= TI_CYCLE_SEGMENTS; q++) {
+        bool is_same = c->segments > q && c->hashes[(c->segments - 1 - q) % KEPT] == c->hash;
+        c->same[q] = is_same ? c->same[q] + 1 : 0;
+    }
+    c->hash = 0;
+    if (c->phase == TI_CYCLE_RECORDS) {
+        if (--c->wanted == 0) {
+            finish_recording(graph);
+        }
+        return;
+    }
+    for (size_t q = 1; q <= TI_CYCLE_SEGMENTS && c->segments >= c->next_try; q++) {
+        if (c->same[q] >= q && graph->emit.era.entries <= MAX_ENTRIES) {
+            start_recording(graph, q);
+            return;
+        }
+    }
+}
+
+void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
+{
+    ti_cycle *c = &graph->cycle;
+    if (c->off) {
+        return;
+    }
+    if (c->phase == TI_CYCLE_RECORDS && count > 0) {
+        record(graph, command, count, first);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool ends = command[i]->kind == TI_COMMAND_EPOCH;
+        c->hash = (c->hash << 7 | c->hash >> 57) ^ hash_of(command[i]);
+        if (!command[i]->task->shape->serial && !ends) {
+            c->hash ^= ti_hash64(command[i]->id << 8); /* it never comes again */
+        } else if (ends && i + 1 == count && ti_command_is_horizon(command[i]) && graph->window.command.count == 0) {
+            end_segment(graph);
+        } else if (ends) {
+            forget_segments(c);
+        }
+    }
+}
+
+/* ---- repeating */
+
+/* The trackers catch up. */
+static TI_NOINLINE void stop(ti_instruction_graph *graph)
+{
+    ti_cycle *c = &graph->cycle;
+    const uint64_t applied = graph->emit.era.applied;
+    TI_ASSERT(c->changes == graph->emit.changes && c->shift == (c->rounds + 1) * c->length);
+    for (size_t i = 0; i < graph->buffer.count && c->rounds > 0; i++) {
+        if (graph->buffer.data[i]) {
+            ti_tracker_shift(&graph->buffer.data[i]->place.data[TI_HOST_MEMORY]->tracker, c->applied,
+                             c->rounds * c->length);
+        }
+    }
+    ti_era_apply(&graph->emit.era, c->applied + c->rounds * c->length);
+    for (size_t at = 0; at < c->at; at++) {
+        ti_cycle_tell_step(graph, at);
+    }
+    TI_ASSERT(graph->emit.era.applied == applied);
+    (void)applied;
+    give_up(c, c->rounds >= WORTH);
+    forget_segments(c);
+}
+
+size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
+{
+    ti_cycle *c = &graph->cycle;
+    if (c->phase != TI_CYCLE_REPEATS) {
+        return 0;
+    }
+    ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + count);
+    for (size_t i = 0; i < count;) {
+        const size_t steps = 1 + c->step.data[c->at].reductions;
+        if (!ti_cycle_is_step(graph, c->at, command + i, count - i)) {
+            stop(graph);
+            return i;
+        }
+        ti_cycle_take_step(graph, c->at, command + i);
+        i += steps;
+        c->repeated += steps;
+        c->at += steps;
+        if (c->at == c->step.count) {
+            c->at = 0;
+            c->rounds++;
+            c->shift += c->length;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,77 @@
+/* Cycles: what comes of the commands of a steady loop, as long as that goes on.
+ *
+ * cycle.c says when there is one, cycle_step.c what a step of it is. Part of the instruction graph: window.c asks it
+ * first. Scheduler thread. */
+#ifndef TI_CYCLE_H
+#define TI_CYCLE_H
+
+#include "plan/instruction/template.h"
+
+/* Segments of a cycle at most. */
+enum { TI_CYCLE_SEGMENTS = 12 };
+
+/* A command, and the only instruction that it becomes. */
+typedef struct ti_cycle_step {
+    ti_instruction instruction; /* all but its task and its dependencies; of an execution with a template only the id */
+    uint64_t serial;            /* of the task's shape */
+    uint64_t what;              /* the serial of a collective, or of that of a reduction; else 0 */
+    uint64_t applied;           /* of a horizon: the one that is applied after it */
+    ti_template *made;          /* of an execution that has one; else NULL */
+    size_t staging;             /* bytes of a reduction's partial results; else 0 */
+    size_t dep, box, touch, view; /* the first of each of these, */
+    uint32_t deps, boxes, touches;
+    uint32_t reductions; /* of an execution: the steps that follow it */
+    uint32_t access;     /* of a reduction */
+    bool takes_old;      /* the same */
+} ti_cycle_step;
+
+typedef enum ti_cycle_phase { TI_CYCLE_LOOKS, TI_CYCLE_RECORDS, TI_CYCLE_REPEATS } ti_cycle_phase;
+
+typedef struct ti_cycle {
+    bool off; /* there are none on this system */
+    ti_cycle_phase phase;
+    /* What comes between horizons: a hash of each segment, and how many in a row are like the one so many before. */
+    uint64_t hash, hashes[2 * TI_CYCLE_SEGMENTS], segments, same[TI_CYCLE_SEGMENTS + 1];
+    uint64_t next_try; /* segment from which on a cycle may be recorded */
+    int failures;      /* since one was worth it */
+    /* The one that is recorded, or repeated: */
+    size_t wanted; /* segments that are still to be recorded */
+    TI_VEC(ti_cycle_step) step;
+    TI_VEC(uint64_t) dep;           /* that the tracker has found, or of what the task itself does */
+    TI_VEC(ti_instruction_box) box; /* of messages and collectives */
+    TI_VEC(ti_template_touch) touch; /* of executions without template */
+    TI_VEC(ti_instruction_view) view; /* likewise */
+    TI_VEC(ti_combination) combination; /* of reductions by a collective, from `touch` on */
+    uint64_t first, length;                 /* its first id, how many instructions it has */
+    uint64_t applied;                       /* the applied horizon when it had been recorded */
+    uint64_t changes;                       /* of allocations, before it */
+    ti_tracker_state before, after;         /* it was recorded */
+    size_t at;                              /* the step that comes next */
+    uint64_t rounds, shift; /* complete ones since; what is added to the ids of the recorded one */
+    uint64_t repeated;      /* instructions, so far */
+} ti_cycle;
+
+void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
+void ti_cycle_fini(ti_cycle *cycle);
+/* Compile those of the commands that repeat what was recorded: how many, from the first on. */
+size_t ti_cycle_repeat(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count);
+/* These commands have become what the batch has from `first` on, or wait in the window. */
+void ti_cycle_note(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first);
+
+/* ---- cycle_step.c: called by cycle.c */
+
+static inline bool ti_command_is_horizon(const ti_command *command)
+{
+    return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
+}
+/* Record that the command became that instruction, if that can be repeated. */
+bool ti_cycle_record(struct ti_instruction_graph *graph, const ti_command *command, const ti_instruction *instruction);
+/* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
+bool ti_cycle_is_step(const struct ti_instruction_graph *graph, size_t at, const ti_command *const *command,
+                      size_t left);
+/* Compile that command, or the reductions after it together with it. */
+void ti_cycle_take_step(struct ti_instruction_graph *graph, size_t at, const ti_command *const *command);
+/* Tell the trackers what the step has touched in the round at hand. */
+void ti_cycle_tell_step(struct ti_instruction_graph *graph, size_t at);
+
+#endif
