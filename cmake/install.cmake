@@ -7,6 +7,9 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tacit)
 
 # A static library's users link what it needs; a shared one brings it along.
 set(exported tacit tacit_io tacit_bind)
+if(TACIT_WITH_FORTRAN)
+    list(APPEND exported tacit_fortran)
+endif()
 if(NOT BUILD_SHARED_LIBS)
     list(APPEND exported tacit_needs tacit_mpi)
 endif()
@@ -47,6 +50,12 @@ if(NOT BUILD_SHARED_LIBS)
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit-io.pc.in ${CMAKE_BINARY_DIR}/tacit-io.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tacit-io.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The modules for Fortran, with the folder that the compiler finds them in.
+if(TACIT_WITH_FORTRAN)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/tacit-fortran.pc.in ${CMAKE_BINARY_DIR}/tacit-fortran.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/tacit-fortran.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 # The MPI that tacit was built with: another one would not fit.
 if(TACIT_WITH_MPI)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tacit/io.h" /* the layout of its structs; no call of that library */
+
 #define FIELD(type, field)                                                                                             \
     {                                                                                                                  \
 #type, #field, offsetof(type, field), sizeof(((type *)0)->field)                                               \
@@ -88,6 +90,34 @@ static const tacit_bind_field layout[] = {
     FIELD(tacit_launch, on),
     FIELD(tacit_launch, num_views),
     FIELD(tacit_launch, group),
+    WHOLE(tacit_file_attribute),
+    FIELD(tacit_file_attribute, name),
+    FIELD(tacit_file_attribute, type),
+    FIELD(tacit_file_attribute, value),
+    WHOLE(tacit_file_options),
+    FIELD(tacit_file_options, format),
+    FIELD(tacit_file_options, type),
+    FIELD(tacit_file_options, box),
+    FIELD(tacit_file_options, dataset),
+    FIELD(tacit_file_options, attributes),
+    FIELD(tacit_file_options, num_attributes),
+    FIELD(tacit_file_options, xdmf),
+    FIELD(tacit_file_options, time),
+    FIELD(tacit_file_options, low),
+    FIELD(tacit_file_options, high),
+    FIELD(tacit_file_options, colours),
+    FIELD(tacit_file_options, sync),
+    FIELD(tacit_file_options, tolerant),
+    FIELD(tacit_file_options, hint),
+    FIELD(tacit_file_options, keep),
+    WHOLE(tacit_file_facts),
+    FIELD(tacit_file_facts, found),
+    FIELD(tacit_file_facts, format),
+    FIELD(tacit_file_facts, dims),
+    FIELD(tacit_file_facts, size),
+    FIELD(tacit_file_facts, type),
+    FIELD(tacit_file_facts, type_size),
+    FIELD(tacit_file_facts, why),
 };
 
 #define CONSTANT(name)                                                                                                 \
@@ -145,6 +175,13 @@ static const struct {
     CONSTANT(TACIT_OP_AND),
     CONSTANT(TACIT_OP_OR),
     CONSTANT(TACIT_OP_XOR),
+    CONSTANT(TACIT_FILE_HDF5),
+    CONSTANT(TACIT_FILE_NPY),
+    CONSTANT(TACIT_FILE_RAW),
+    CONSTANT(TACIT_FILE_PNG),
+    CONSTANT(TACIT_COLOURS_HEAT),
+    CONSTANT(TACIT_COLOURS_GREY),
+    CONSTANT(TACIT_COLOURS_SIGNED),
 };
 
 bool tacit_bind_layout(size_t index, tacit_bind_field *out)

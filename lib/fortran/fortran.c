@@ -20,6 +20,15 @@ typedef struct access {
     int64_t arg[2 * MAX];
 } access;
 
+/* Where and how a task runs, likewise. */
+typedef struct how {
+    int on, split, node, owner, priority; /* node, owner: -1: not given */
+    bool pure, whole_chunk;
+    const void *args;
+    tacit_weights *item_weights;
+    size_t args_size;
+} how;
+
 /* In front of the arguments of a task. */
 typedef struct heading {
     int64_t rank, unused;
@@ -29,8 +38,8 @@ tacit_status tacit_fortran_buffer_create(tacit_context *ctx, const char *name, i
                                          size_t elem_size, const CFI_cdesc_t *init, tacit_buffer **out);
 tacit_status tacit_fortran_read(tacit_context *ctx, tacit_buffer *buffer, CFI_cdesc_t *array);
 tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
-                                  tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
-                                  const void *args, size_t args_size, tacit_weights *weights);
+                                  tacit_host_kernel *kernel, int accesses, const access *list, const how *h);
+tacit_status tacit_fortran_fill(tacit_context *ctx, tacit_buffer *buffer, const CFI_cdesc_t *value);
 tacit_status tacit_fortran_resize(tacit_context *ctx, tacit_buffer *buffer, int rank, const int64_t *shape);
 tacit_status tacit_fortran_weights_create(tacit_context *ctx, int64_t count, const int64_t *weight,
                                           tacit_weights **out);
@@ -41,6 +50,7 @@ tacit_status tacit_fortran_mapper_create(tacit_context *ctx, tacit_fortran_mappi
 void tacit_fortran_add_box(void *answer, const int64_t *lower, const int64_t *upper);
 void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper);
 const void *tacit_fortran_args(const tacit_launch *k);
+int tacit_fortran_launch_node(const tacit_launch *k);
 void *tacit_fortran_view(const tacit_launch *k, int index, int64_t *shape, int64_t *lower, int64_t *count);
 int tacit_fortran_view_elem_size(const tacit_launch *k, int index);
 
@@ -153,33 +163,54 @@ static tacit_status access_of(tacit_context *ctx, const access *a, tacit_access 
 
 /* ---- tasks */
 
-tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
-                                  tacit_host_kernel *kernel, int accesses, const access *list, int on, int split,
-                                  const void *args, size_t args_size, tacit_weights *weights)
+enum { ARGS = 4096 };
+
+static tacit_status check_submission(tacit_context *ctx, const char *name, int accesses, const how *h)
 {
-    enum { ARGS = 4096 };
-    _Alignas(16) char bytes[sizeof(heading) + ARGS] = { 0 };
-    const heading head = { .rank = rank };
-    if (accesses > TACIT_MAX_ACCESSES || args_size > ARGS) {
+    if (accesses > TACIT_MAX_ACCESSES || h->args_size > ARGS) {
         return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': at most %d accesses and %d bytes of arguments", name,
                             TACIT_MAX_ACCESSES, ARGS);
     }
-    if ((args != NULL) != (args_size > 0)) {
+    if ((h->args != NULL) != (h->args_size > 0)) {
         return tacit_refuse(
             ctx, TACIT_ERROR_ARGUMENT,
             "task '%s': args and args_size belong together; give args=c_loc(x), args_size=storage_size(x) / 8", name);
     }
+    if (h->node >= 0 && h->owner >= 0) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': give node or owner, not both", name);
+    }
+    return TACIT_OK;
+}
+
+tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
+                                  tacit_host_kernel *kernel, int accesses, const access *list, const how *h)
+{
+    _Alignas(16) char bytes[sizeof(heading) + ARGS] = { 0 };
+    const heading head = { .rank = rank };
+    const tacit_status wrong = check_submission(ctx, name, accesses, h);
+    if (wrong) {
+        return wrong;
+    }
     memcpy(bytes, &head, sizeof(head));
-    if (args_size) {
-        memcpy(bytes + sizeof(head), args, args_size);
+    if (h->args_size) {
+        memcpy(bytes + sizeof(head), h->args, h->args_size);
     }
     tacit_task task = { .name = name,
                         .range = range_of(rank, shape),
                         .kernel.host = kernel,
-                        .on = (tacit_on)on,
+                        .on = (tacit_on)h->on,
                         .args = bytes,
-                        .args_size = sizeof(head) + args_size,
-                        .hint = { .split = split, .item_weights = weights } };
+                        .args_size = sizeof(head) + h->args_size,
+                        .hint = { .split = h->split,
+                                  .item_weights = h->item_weights,
+                                  .priority = h->priority,
+                                  .pure = h->pure,
+                                  .whole_chunk = h->whole_chunk } };
+    if (h->node >= 0) {
+        task.place = tacit_place_node(h->node);
+    } else if (h->owner >= 0) {
+        task.place = tacit_place_owner(h->owner - 1);
+    }
     for (int i = 0; i < accesses; i++) {
         const tacit_status status = access_of(ctx, &list[i], &task.access[i]);
         if (status) {
@@ -187,6 +218,21 @@ tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank
         }
     }
     return tacit_submit(ctx, &task);
+}
+
+tacit_status tacit_fortran_fill(tacit_context *ctx, tacit_buffer *buffer, const CFI_cdesc_t *value)
+{
+    tacit_buffer_facts facts;
+    const tacit_status status = tacit_buffer_get_facts(ctx, buffer, &facts);
+    if (status) {
+        return status;
+    }
+    if (value->rank != 0 || value->elem_len != facts.elem_size) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT,
+                            "tacit_fill: the value is not one element of buffer '%s', which has %zu bytes", facts.name,
+                            facts.elem_size);
+    }
+    return tacit_fill(ctx, buffer, value->base_addr);
 }
 
 tacit_status tacit_fortran_resize(tacit_context *ctx, tacit_buffer *buffer, int rank, const int64_t *shape)
@@ -275,6 +321,11 @@ void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper)
 const void *tacit_fortran_args(const tacit_launch *k)
 {
     return (const char *)k->args + sizeof(heading);
+}
+
+int tacit_fortran_launch_node(const tacit_launch *k)
+{
+    return k->node;
 }
 
 /* The memory that a view lies in, as an array of `shape`; its first `count` elements in each dimension are the view,

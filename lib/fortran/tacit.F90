@@ -11,14 +11,15 @@ module tacit
 
    public :: tacit_context, tacit_buffer, tacit_access, tacit_init, tacit_finalize, tacit_wait, tacit_barrier
    public :: tacit_node, tacit_num_nodes
-   public :: tacit_buffer_create, tacit_buffer_destroy, tacit_fence_read, tacit_submit, tacit_last_error
+   public :: tacit_buffer_create, tacit_buffer_destroy, tacit_fill, tacit_fence_read, tacit_submit, tacit_last_error
    public :: tacit_read, tacit_write, tacit_update, tacit_reduce, tacit_mapper
    public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
-   public :: tacit_chunk, tacit_view, tacit_args
+   public :: tacit_chunk, tacit_view, tacit_args, tacit_launch_node, tacit_kernel_fail
    public :: tacit_buffer_resize, tacit_weights, tacit_weights_create, tacit_weights_destroy
    public :: tacit_mapper_create, tacit_mapper_destroy, tacit_add_box
    public :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
    public :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
+   public :: TACIT_COLOURS_HEAT, TACIT_COLOURS_GREY, TACIT_COLOURS_SIGNED
 
    type :: tacit_context
       type(c_ptr) :: handle = c_null_ptr
@@ -50,9 +51,18 @@ module tacit
    integer, protected :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
    integer, protected :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX
    integer, protected :: TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
+   integer, protected :: TACIT_COLOURS_HEAT, TACIT_COLOURS_GREY, TACIT_COLOURS_SIGNED
    integer, protected :: mode_read, mode_write, mode_update, mode_reduce
    integer, protected :: map_one_to_one, map_all, map_fixed, map_slice, map_neighborhood, map_star
    integer, protected :: map_transposed, map_replicated, map_periodic, map_custom
+
+   ! Where and how a task runs, as the C side takes it.
+   type, bind(c) :: how
+      integer(c_int) :: on, split, node, owner, priority ! node, owner: -1: not given
+      logical(c_bool) :: pure, whole_chunk
+      type(c_ptr) :: args, item_weights
+      integer(c_size_t) :: args_size
+   end type
 
    abstract interface
       subroutine tacit_kernel(k) bind(c)
@@ -163,9 +173,8 @@ module tacit
          type(c_ptr), value :: ctx, buffer
          type(*), dimension(..), contiguous, intent(inout) :: array
       end function
-      integer(c_int) function c_submit(ctx, name, rank, shape, kernel, accesses, list, on, split, args, args_size, weights) &
-         bind(c, name="tacit_fortran_submit")
-         import :: c_int, c_ptr, c_char, c_int64_t, c_funptr, c_size_t, tacit_access
+      integer(c_int) function c_submit(ctx, name, rank, shape, kernel, accesses, list, h) bind(c, name="tacit_fortran_submit")
+         import :: c_int, c_ptr, c_char, c_int64_t, c_funptr, tacit_access, how
          type(c_ptr), value :: ctx
          character(kind=c_char), intent(in) :: name(*)
          integer(c_int), value :: rank
@@ -173,9 +182,12 @@ module tacit
          type(c_funptr), value :: kernel
          integer(c_int), value :: accesses
          type(tacit_access), intent(in) :: list(*)
-         integer(c_int), value :: on, split
-         type(c_ptr), value :: args, weights
-         integer(c_size_t), value :: args_size
+         type(how), intent(in) :: h
+      end function
+      integer(c_int) function c_fill(ctx, buffer, value) bind(c, name="tacit_fortran_fill")
+         import :: c_int, c_ptr
+         type(c_ptr), value :: ctx, buffer
+         type(*), dimension(..), intent(in) :: value
       end function
       subroutine c_chunk(k, lower, upper) bind(c, name="tacit_fortran_chunk")
          import :: c_ptr, c_int64_t
@@ -184,6 +196,10 @@ module tacit
       end subroutine
       type(c_ptr) function c_args(k) bind(c, name="tacit_fortran_args")
          import :: c_ptr
+         type(c_ptr), value :: k
+      end function
+      integer(c_int) function c_launch_node(k) bind(c, name="tacit_fortran_launch_node")
+         import :: c_int, c_ptr
          type(c_ptr), value :: k
       end function
       type(c_ptr) function c_view(k, index, shape, lower, count) bind(c, name="tacit_fortran_view")
@@ -206,8 +222,8 @@ module tacit
 
    ! In a kernel: a pointer to what access number `index`, from 1, gives. Its bounds are the buffer's indices.
    interface tacit_view
-      module procedure view_r8_1, view_r8_2, view_r8_3, view_r4_1, view_r4_2, view_r4_3
-      module procedure view_i4_1, view_i4_2, view_i4_3, view_i8_1, view_i8_2, view_i8_3
+      module procedure view_r8_0, view_r8_1, view_r8_2, view_r8_3, view_r4_0, view_r4_1, view_r4_2, view_r4_3
+      module procedure view_i4_0, view_i4_1, view_i4_2, view_i4_3, view_i8_0, view_i8_1, view_i8_2, view_i8_3
    end interface
 
 contains
@@ -274,6 +290,9 @@ contains
       TACIT_INT64 = constant('TACIT_INT64')
       TACIT_FLOAT = constant('TACIT_FLOAT')
       TACIT_DOUBLE = constant('TACIT_DOUBLE')
+      TACIT_COLOURS_HEAT = constant('TACIT_COLOURS_HEAT')
+      TACIT_COLOURS_GREY = constant('TACIT_COLOURS_GREY')
+      TACIT_COLOURS_SIGNED = constant('TACIT_COLOURS_SIGNED')
       mode_read = constant('TACIT_READ')
       mode_write = constant('TACIT_WRITE')
       mode_update = constant('TACIT_UPDATE')
@@ -362,6 +381,15 @@ contains
       integer, intent(in) :: shape(:)
       integer, intent(out), optional :: status
       call conclude(ctx%handle, c_resize(ctx%handle, buffer%handle, size(shape), int(shape, int64)), status)
+   end subroutine
+
+   ! Set all elements to `value`: a task, in order with the others.
+   subroutine tacit_fill(ctx, buffer, value, status)
+      type(tacit_context), intent(in) :: ctx
+      type(tacit_buffer), intent(in) :: buffer
+      type(*), dimension(..), intent(in) :: value
+      integer, intent(out), optional :: status
+      call conclude(ctx%handle, c_fill(ctx%handle, buffer%handle, value), status)
    end subroutine
 
    ! Wait for the newest contents, and copy them to an array of the buffer's shape; the same on all nodes.
@@ -531,32 +559,34 @@ contains
    ! ---- tasks
 
    ! Submit a task over items of this shape. `kernel` is a subroutine with bind(c) and the argument `type(c_ptr), value :: k`. `args`: a
-   ! variable whose args_size bytes are copied; tacit_args gives its address in the kernel.
-   subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, item_weights, status)
+   ! variable whose args_size bytes are copied; tacit_args gives its address in the kernel. `node`: all of it runs there, from 0;
+   ! `owner`: on the node that owns what access number `owner`, from 1, names. The other hints are those of tacit/task.h.
+   subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, item_weights, status, node, owner, &
+                           priority, pure, whole_chunk)
       type(tacit_context), intent(in) :: ctx
       character(*), intent(in) :: name
       integer, intent(in) :: shape(:)
       procedure(tacit_kernel) :: kernel
       type(tacit_access), intent(in) :: accesses(:)
-      integer, intent(in), optional :: on, split, args_size
+      integer, intent(in), optional :: on, split, args_size, node, owner, priority
       type(c_ptr), intent(in), optional :: args
       type(tacit_weights), intent(in), optional :: item_weights
+      logical, intent(in), optional :: pure, whole_chunk
       integer, intent(out), optional :: status
-      integer(c_int) :: where_on, how
-      type(c_ptr) :: bytes, weights
-      integer(c_size_t) :: length
-      where_on = TACIT_ON_DEVICES
-      how = 0
-      bytes = c_null_ptr
-      weights = c_null_ptr
-      if (present(item_weights)) weights = item_weights%handle
-      length = 0
-      if (present(on)) where_on = on
-      if (present(split)) how = split
-      if (present(args)) bytes = args
-      if (present(args_size)) length = args_size
+      type(how) :: h
+      h = how(TACIT_ON_DEVICES, 0, -1, -1, 0, .false., .false., c_null_ptr, c_null_ptr, 0)
+      if (present(on)) h%on = on
+      if (present(split)) h%split = split
+      if (present(node)) h%node = node
+      if (present(owner)) h%owner = owner
+      if (present(priority)) h%priority = priority
+      if (present(pure)) h%pure = pure
+      if (present(whole_chunk)) h%whole_chunk = whole_chunk
+      if (present(args)) h%args = args
+      if (present(args_size)) h%args_size = args_size
+      if (present(item_weights)) h%item_weights = item_weights%handle
       call conclude(ctx%handle, c_submit(ctx%handle, name//c_null_char, size(shape), int(shape, int64), c_funloc(kernel), &
-                                         size(accesses), accesses, where_on, how, bytes, length, weights), status)
+                                         size(accesses), accesses, h), status)
    end subroutine
 
    ! ---- in kernels
@@ -573,6 +603,19 @@ contains
       type(c_ptr), value :: k
       tacit_args = c_args(k)
    end function
+
+   ! The node that the kernel runs on.
+   integer function tacit_launch_node(k)
+      type(c_ptr), value :: k
+      tacit_launch_node = c_launch_node(k)
+   end function
+
+   ! The run has failed, for this reason: an error of the context, which ends the job on all nodes. The kernel returns soon after.
+   subroutine tacit_kernel_fail(k, text)
+      type(c_ptr), value :: k
+      character(*), intent(in) :: text
+      call c_fail(k, trim(text)//c_null_char)
+   end subroutine
 
    subroutine check_view(k, index, bytes)
       type(c_ptr), value :: k

@@ -120,6 +120,8 @@ expect 2 "no command 'pln'; did you mean 'plan'" "$tacit" pln --nodes 4 true
 expect 2 "no command 'hepl'; did you mean 'help'" "$tacit" hepl
 expect 2 "no help about 'setings'; did you mean 'settings'" "$tacit" help setings
 expect 2 "no benchmark 'mesages'; did you mean 'messages'" "$tacit" bench mesages
+expect 2 "did you mean '--list'" "$tacit" bench --lsit
+expect 2 "there is about run, graph, plan, simulate, explain, trace, info, bench and settings" "$tacit" help xyzzy
 expect 2 "did you mean '--json'" "$tacit" plan --jsn true
 expect 2 "did you mean '--output'" "$tacit" graph --ouptut=x true
 expect 2 "did you mean '--nodes'" "$tacit" explain --ndoes 4 true
@@ -154,7 +156,9 @@ expect 2 '^Usage: tacit bench' "$tacit" bench
 
 # Programs that are not there, or are none.
 touch "$dir/text"
-expect 127 "there is no program $dir/none" "$tacit" run "$dir/none"
+for command in run plan simulate explain graph trace; do # all say it alike
+    expect 127 "there is no program $dir/none" "$tacit" $command "$dir/none"
+done
 expect 127 'is not in PATH' "$tacit" run surely-there-is-no-such-program
 expect 126 'not an executable file' "$tacit" run "$dir/text"
 expect 126 'not an executable file' "$tacit" run "$dir"

@@ -55,6 +55,8 @@ def completions():
         for command in ("run", "graph", "plan", "simulate", "explain", "trace", "info", "bench"):
             check(re.search(rf"\b{command}\b", text), f"{name}: no {command}")
             said = subprocess.run([tool, "help", command], capture_output=True, text=True, check=True).stdout
+            check(re.match(rf"Usage: tacit {command} .*\n(       tacit .*\n)*\n[A-Z]", said) and re.search(r"^  -h, --help +this text$", said, re.M) and
+                  re.search(r"\b[Tt]he\s+exit\s+status\s+is\b", said), f"the help of {command} is not like that of others")
             for option in re.findall(r"^  (?:-\w, )?--([\w-]+)", said, flags=re.M):
                 check(re.search(rf"(--|-l ){option}\b", text), f"{name}: no --{option} of {command}")
 
@@ -65,6 +67,8 @@ def completions():
     check(completed("pl") == ["plan"], completed("pl"))
     check(completed("simulate", "--net") == ["--network"], completed("simulate", "--net"))
     check(completed("help", "set") == ["settings"], completed("help", "set"))
+    check(completed("bench", "ste") == ["steps"], completed("bench", "ste"))
+    check(completed("info", "--j") == ["--json"], completed("info", "--j"))
     check(completed("run", "-n", "4", "task.") == ["task.h"], completed("run", "-n", "4", "task."))
     check(completed("plan", "./prog", "bo") == ["box.h"], "words behind a program are files")
 

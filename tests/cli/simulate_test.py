@@ -96,6 +96,7 @@ def options():
             times.append(rows("--nodes", "8", "--network", mine, *nbody, **settings)[0]["ns"])
         expect(times[0] == times[1] == times[2], f"messages between all, by the file, the setting, and as MPI_Iallgather does: {times}")
         mine.write_text("latency = 1 us\nworkers = 3\n")
+        fails("there is no network 'etherent-10'; did you mean 'ethernet-10'?", "--nodes", "4", "--network", "etherent-10", *nbody)
         fails("says send_overhead", "--nodes", "4", "--network", mine, *nbody)
         mine.write_text("latency = 1 us\nbandwith = 3 GB/s\n")
         fails(f"{mine}:2: there is no key 'bandwith'; did you mean bandwidth?", "--nodes", "4", "--network", mine, *nbody)

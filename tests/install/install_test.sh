@@ -62,6 +62,19 @@ if [ -d "$build/libexec" ]; then
     done
 fi
 
+# What the documents refer to was installed with them.
+links()
+{
+    local page link missing=0
+    for page in "$1"/*.md "$1"/doc/*.md "$1"/doc/guide/*.md; do
+        while read -r link; do
+            [ -e "${page%/*}/$link" ] || { echo "$page: $link"; missing=1; }
+        done < <(sed '/^```/,/^```/d' "$page" | grep -o '](\([^)#: ]\+\)[)#]' | sed 's/^](//; s/[)#]$//')
+    done
+    return $missing
+}
+step 'links of installed documents' links "$prefix/share/doc/tacit"
+
 # By find_package.
 step 'configure a consumer' cmake -S "$consumer" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' \
     -DCMAKE_CXX_FLAGS='-Wall -Wextra -Werror'
@@ -84,6 +97,12 @@ echo 'cmake_minimum_required(VERSION 3.20)
 project(newer LANGUAGES C)
 find_package(Tacit 9.1 REQUIRED)' >"$dir/CMakeLists.txt"
 step 'another version is refused' sh -c 'cmake -S "$1" -B "$1/newer" -DCMAKE_PREFIX_PATH="$2" 2>&1 | grep -q "TacitConfig.cmake, version: "' x "$dir" "$prefix"
+
+# The examples that were installed are a project of their own.
+cp -r "$prefix/share/doc/tacit/examples" "$dir/examples"
+step 'configure installed examples' cmake -S "$dir/examples" -B "$dir/examples/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    step 'build installed examples' cmake --build "$dir/examples/build" --target hello heat3d &&
+    step 'an installed example' "$dir/examples/build/hello" 4
 
 # By pkg-config, as one types it.
 cflags=$(pkg-config --cflags tacit) libs=$(pkg-config --libs tacit)
@@ -110,6 +129,23 @@ sed -n '/^```c$/,/^```$/p' "$consumer/../../../doc/io.md" | grep -v '^```' >"$di
 # shellcheck disable=SC2086
 step 'compile with tacit/io.h' "$CC" -std=c11 -Wall -Wextra -Werror -O2 -DNDEBUG $cflags -o "$dir/io" "$dir/io.c" $libs &&
     step 'a program with tacit/io.h' sh -c 'cd "$1" && ./io && ./io && grep -q NUMPY u.npy' x "$dir"
+# The modules for Fortran, where they were built.
+if [ -e "${pc%/tacit.pc}/tacit-fortran.pc" ]; then
+    cflags=$(pkg-config --cflags tacit-fortran) libs=$(pkg-config --libs tacit-fortran)
+    sed -n '/^```fortran$/,/^```$/ { p; /^```$/q }' "$consumer/../../../doc/fortran.md" | grep -v '^```' >"$dir/page.f90"
+    # shellcheck disable=SC2086
+    step 'compile Fortran by pkg-config' gfortran -J "$dir" $cflags -o "$dir/f" "$dir/page.f90" $libs &&
+        step 'a program in Fortran' sh -c '"$1" | grep -qx "the sum is 4950.0"' x "$dir/f"
+    mkdir "$dir/fortran"
+    cp "$dir/page.f90" "$dir/fortran"
+    echo 'cmake_minimum_required(VERSION 3.20)
+project(page LANGUAGES C Fortran)
+find_package(Tacit REQUIRED)
+add_executable(page page.f90)
+target_link_libraries(page PRIVATE tacit::fortran)' >"$dir/fortran/CMakeLists.txt"
+    step 'Fortran by find_package' sh -c 'cmake -S "$1" -B "$1/build" -DCMAKE_PREFIX_PATH="$2" && cmake --build "$1/build"' x "$dir/fortran" "$prefix" &&
+        step 'that program' sh -c '"$1" | grep -qx "the sum is 4950.0"' x "$dir/fortran/build/page"
+fi
 # Programs that include tacit/mpi.h.
 if [ "$mpi" = ON ]; then
     cflags=$(pkg-config --cflags tacit-mpi) libs=$(pkg-config --libs tacit-mpi)

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,18 @@ static const struct bench {
     { "regions", 0, "operations of regions and version maps" },
 };
 
-static const char usage[] = "Usage: tacit bench NAME [--json] [ARGUMENTS]   run a benchmark; ARGUMENTS are its own, "
-                            "see `tacit bench NAME --help`\n"
-                            "       tacit bench --list [--json]             the names\n";
+static const char usage[] =
+    "Usage: tacit bench NAME [ARGUMENTS]\n"
+    "       tacit bench --list [--json]\n"
+    "\n"
+    "Runs the benchmark NAME, on two nodes if it is about messages. Under a launcher it takes the nodes that are there:\n"
+    "`tacit run -n 4 tacit bench comm`. ARGUMENTS are the benchmark's own; `tacit bench NAME --help` has them.\n"
+    "\n"
+    "  --list       the names, and what each of them measures\n"
+    "  --json       the list, or what was measured, as JSON\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "The exit status is that of the benchmark, or 126 or 127 if it cannot be run or was not built.\n";
 
 /* PREFIX/libexec/tacit-bench-NAME for PREFIX/bin/tacit; NULL if that cannot be known; free with ti_strfree. */
 static char *bench_path(const char *name)
@@ -124,26 +134,47 @@ static const char *bench_at(const void *list, size_t index)
     return index < TI_COUNT(benches) ? benches[index].name : NULL;
 }
 
-int tool_bench(int argc, char **argv)
+static int start_by_name(char **arguments, bool json)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        fputs(usage, stdout);
-        return TOOL_OK;
-    }
-    if (strcmp(name, "--list") == 0) {
-        return list(argc > 2 && strcmp(argv[2], "--json") == 0);
-    }
+    static char json_word[] = "--json";
+    const char *name = arguments[0];
     for (size_t i = 0; i < TI_COUNT(benches); i++) {
         if (strcmp(name, benches[i].name) == 0) {
-            return start(&benches[i], argv + 2);
+            arguments[0] = json_word; /* which stood before the name, and is the benchmark's */
+            return start(&benches[i], arguments + (json ? 0 : 1));
         }
-    }
-    if (!*name) {
-        fputs(usage, stderr);
-        return TOOL_USAGE;
     }
     const char *nearest = tool_nearest(name, bench_at, NULL);
     return nearest ? tool_fail(TOOL_USAGE, "there is no benchmark '%s'; did you mean '%s'?", name, nearest)
                    : tool_fail(TOOL_USAGE, "there is no benchmark '%s'; see `tacit bench --list`", name);
+}
+
+int tool_bench(int argc, char **argv)
+{
+    static const struct option options[] = { { "list", no_argument, NULL, 'l' },
+                                             { "json", no_argument, NULL, 'j' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    char name[] = "tacit bench";
+    bool listed = false, json = false;
+    argv[0] = name; /* for the messages of getopt */
+    for (int c; (c = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
+        if (c == 'h') {
+            fputs(usage, stdout);
+            return TOOL_OK;
+        }
+        if (c != 'l' && c != 'j') {
+            return tool_wrong_option(argv, options);
+        }
+        listed |= c == 'l';
+        json |= c == 'j';
+    }
+    if (listed) {
+        return list(json);
+    }
+    if (optind == argc) {
+        fputs(usage, stderr);
+        return TOOL_USAGE;
+    }
+    return start_by_name(argv + optind, json);
 }

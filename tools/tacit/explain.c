@@ -136,7 +136,7 @@ int tool_explain(int argc, char **argv)
     }
     char *path = status == TOOL_OK ? tool_find(o.request.program[0]) : NULL;
     if (status == TOOL_OK && !path) {
-        status = tool_fail(TOOL_NOT_FOUND, "the program %s was not found; give its path", o.request.program[0]);
+        status = tool_cannot_run(o.request.program[0]);
     }
     if (status == TOOL_OK) {
         status = explain(&o, path);

@@ -23,8 +23,12 @@ static const char usage[] =
     "\n"
     "Prints the version and features of this tacit, the MPI library and launchers that it finds, the cores and\n"
     "devices that a node of its own would use on this machine, those that OpenCL and CUDA have, and every setting\n"
-    "with its value and where it comes from. The exit status is 1 if a setting is wrong or the library cannot be\n"
-    "loaded.\n";
+    "with its value and where it comes from.\n"
+    "\n"
+    "  --json       the same as JSON\n"
+    "  -h, --help   this text\n"
+    "\n"
+    "The exit status is 0, or 1 if a setting is wrong or the library cannot be loaded.\n";
 
 bool tool_feature_at(size_t index, tool_feature *out)
 {

@@ -266,8 +266,7 @@ static int execute(const command *c)
     return tool_fail(TOOL_NOT_EXECUTABLE, "%s cannot be run: %s", c->argv.data[0], strerror(errno));
 }
 
-/* Says why `name` cannot be run; returns the exit status. */
-static int cannot_run(const char *name)
+int tool_cannot_run(const char *name)
 {
     if (strchr(name, '/')) {
         bool there = access(name, F_OK) == 0;
@@ -307,7 +306,7 @@ static int prepare(command *c, const tool_request *request)
     }
     char *program = tool_find(request->program[0]);
     if (!program) {
-        return cannot_run(request->program[0]);
+        return tool_cannot_run(request->program[0]);
     }
     if (request->nodes > 0) {
         status = launcher_words(c, request, program);

@@ -99,6 +99,21 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+static int no_help(const char *topic)
+{
+    const char *nearest = tool_nearest(topic, command_at, commands);
+    if (nearest) {
+        return tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest);
+    }
+    ti_strbuf known = { 0 };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        ti_strbuf_add(&known, "%s%s", i ? ", " : "", commands[i].name);
+    }
+    tool_fail(0, "there is no help about '%s'; there is about %s and settings", topic, known.text);
+    ti_strbuf_fini(&known);
+    return TOOL_USAGE;
+}
+
 static int help(int argc, char **argv)
 {
     const char *topic = argc > 1 ? argv[1] : "";
@@ -111,13 +126,7 @@ static int help(int argc, char **argv)
         return tool_settings(argc - 1, argv + 1);
     }
     if (*topic && strcmp(topic, "--help") != 0) {
-        const char *nearest = tool_nearest(topic, command_at, commands);
-        return nearest
-                   ? tool_fail(TOOL_USAGE, "there is no help about '%s'; did you mean '%s'?", topic, nearest)
-                   : tool_fail(TOOL_USAGE,
-                               "there is no help about '%s'; there is about run, graph, plan, explain, trace, info, "
-                               "bench and settings",
-                               topic);
+        return no_help(topic);
     }
     fputs(usage, stdout);
     return TOOL_OK;

@@ -353,7 +353,7 @@ static int check_program(plan_options *o, int argc, char **argv)
     }
     o->path = tool_find(o->program[0]);
     if (!o->path) {
-        return tool_fail(TOOL_NOT_FOUND, "the program %s was not found; give its path", o->program[0]);
+        return tool_cannot_run(o->program[0]);
     }
     return tool_json_is_there() ? TOOL_OK : TOOL_FAILURE; /* reports are read as JSON */
 }

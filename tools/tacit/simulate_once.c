@@ -3,6 +3,7 @@
 #include "simulate.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,39 @@ char *simulate_platform(const char *name)
     return path;
 }
 
+static const char *platform_at(const void *list, size_t index)
+{
+    const glob_t *files = list;
+    return index < files->gl_pathc ? files->gl_pathv[index] : NULL;
+}
+
+/* Says that there is no such file; the nearest name of those that come with tacit is given without their folder. */
+static int no_platform(const char *kind, const char *name)
+{
+    glob_t files = { 0 };
+    ti_strbuf text = { 0 };
+    char *prefix = tool_prefix();
+    ti_strbuf_add(&text, "%s/share/tacit/platforms/*.txt", prefix ? prefix : "");
+    const bool found = glob(text.text, 0, NULL, &files) == 0;
+    for (size_t i = 0; found && i < files.gl_pathc; i++) {
+        char *file = files.gl_pathv[i], *base = strrchr(file, '/') + 1;
+        base[strlen(base) - strlen(".txt")] = '\0';
+        memmove(file, base, strlen(base) + 1);
+    }
+    const char *nearest = found ? tool_nearest(name, platform_at, &files) : NULL;
+    if (nearest) {
+        tool_fail(TOOL_USAGE, "there is no %s '%s'; did you mean '%s'?", kind, name, nearest);
+    } else {
+        tool_fail(TOOL_USAGE,
+                  "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`", kind,
+                  name);
+    }
+    globfree(&files);
+    ti_strbuf_fini(&text);
+    ti_strfree(prefix);
+    return TOOL_USAGE;
+}
+
 static int set_platform(const simulate_options *o, const char *folder)
 {
     const char *names[] = { o->network, o->machine };
@@ -32,9 +66,7 @@ static int set_platform(const simulate_options *o, const char *folder)
     for (int i = 0; i < 2 && status == TOOL_OK; i++) {
         char *path = simulate_platform(names[i]);
         if (!path) {
-            status = tool_fail(
-                TOOL_USAGE, "there is no %s '%s': it is neither a file nor one of the names in `tacit simulate --help`",
-                i ? "machine" : "network", names[i]);
+            status = no_platform(i ? "machine" : "network", names[i]);
         } else {
             ti_strbuf_add(&files, "%s:", path);
         }

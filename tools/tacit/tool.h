@@ -53,6 +53,8 @@ int tool_settings(int argc, char **argv); /* tacit help settings */
 
 /* Replaces this process by the program, or waits for its launcher and passes signals on to it: an exit status. */
 int tool_launch(const tool_request *request);
+/* Says why tool_find has not found `name`: an exit status. */
+int tool_cannot_run(const char *name);
 /* Runs the program. TOOL_OK and its exit status (128 + the signal that ended it) if it could be started, else an exit
  * status. */
 int tool_launch_and_wait(const tool_request *request, int *exit_status);

@@ -113,6 +113,32 @@ void reductions(tacit::context &ctx)
     EXPECT(ctx.forget(highest) == TACIT_OK);
 }
 
+/* Mappers made of components, by their names without the prefix. */
+void components(tacit::context &ctx)
+{
+    const size_t n = 9;
+    tacit::buffer<int, 2> m(ctx, { n, 4 }, "m");
+    tacit::buffer<int, 1> sums(ctx, { n }, "sums"), around(ctx, { n }, "around"), twice(ctx, { 2 * n }, "twice");
+    ctx.submit("m", m.extent(), tacit::write(m, tacit::one_to_one()),
+               [](size_t i, size_t j, auto m) { m(i, j) = int(10 * i + j); });
+    ctx.submit("sums", tacit::range(n), tacit::read(m, tacit::components(tacit::dim(0), tacit::span(1, 3))),
+               tacit::write(sums, tacit::one_to_one()), [](size_t i, auto m, auto s) { s(i) = m(i, 1) + m(i, 2); });
+    ctx.submit("around", tacit::range(n), tacit::read(sums, tacit::components(tacit::dim_periodic(0, 1))),
+               tacit::read(m, tacit::components(tacit::halo(0, 1), tacit::full())),
+               tacit::write(around, tacit::one_to_one()), [=](size_t i, auto s, auto m, auto a) {
+                   a(i) = s((i + n - 1) % n) + s((i + 1) % n) + (i > 0 ? m(i - 1, 3) : 0);
+               });
+    ctx.submit("twice", tacit::range(n), tacit::read(around, tacit::one_to_one()),
+               tacit::write(twice, tacit::components(tacit::dim_scaled(0, 2, 1))),
+               [](size_t i, auto a, auto t) { t(2 * i) = t(2 * i + 1) = a(i); });
+    const auto result = twice.read();
+    for (size_t i = 0; i < n; i++) {
+        const size_t left = (i + n - 1) % n, right = (i + 1) % n;
+        EXPECT(result[2 * i] == int(20 * left + 3 + 20 * right + 3 + (i > 0 ? 10 * (i - 1) + 3 : 0)));
+        EXPECT(result[2 * i + 1] == result[2 * i]);
+    }
+}
+
 /* Mappers as lambdas: in place, with captures, kept; in parts. */
 void mappers(tacit::context &ctx)
 {
@@ -259,6 +285,7 @@ int main(int argc, char **)
     kernels_of_all_dimensions(ctx);
     chunks(ctx);
     reductions(ctx);
+    components(ctx);
     mappers(ctx);
     places(ctx);
     refusals(ctx);

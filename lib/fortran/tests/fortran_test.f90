@@ -119,6 +119,26 @@ contains
       c(lower(1):upper(1)) = real(upper(1) - lower(1) + 1, real32)
    end subroutine
 
+   ! total: the sum of the items' numbers; one number without dimensions
+   subroutine add_up(k) bind(c)
+      type(c_ptr), value :: k
+      integer(int64), pointer :: total
+      integer(int64) :: lower(3), upper(3), i
+      call tacit_chunk(k, lower, upper)
+      call tacit_view(k, 1, total)
+      do i = lower(1), upper(1)
+         total = total + i
+      end do
+   end subroutine
+
+   ! c(1): which node this is
+   subroutine which_node(k) bind(c)
+      type(c_ptr), value :: k
+      integer(int32), pointer :: c(:)
+      call tacit_view(k, 1, c)
+      c(:) = tacit_launch_node(k)
+   end subroutine
+
    ! c(i) = the sum of column i of a, in the box that the access declares
    subroutine columns(k) bind(c)
       type(c_ptr), value :: k
@@ -137,7 +157,9 @@ program fortran_test
    use kernels
    implicit none
    type(tacit_context) :: ctx
-   type(tacit_buffer) :: cube, a, b, total, m, t, c
+   type(tacit_buffer) :: cube, a, b, total, m, t, c, single, where_it_ran
+   integer(int32) :: nodes(3)
+   integer(int64) :: whole
    integer(int32) :: numbers(3, 5, 11), want(3, 5, 11)
    real(real64) :: line(17), next(17), sums(1)
    real(real32) :: matrix(4, 9), turned(9, 4), by_column(9)
@@ -223,6 +245,21 @@ program fortran_test
    call tacit_weights_destroy(ctx, weights)
    call tacit_weights_create(ctx, weights, [1_int64, -2_int64], status)
    call expect('a negative weight', status /= 0 .and. index(tacit_last_error(ctx), 'weight 2 is -2') > 0)
+
+   call tacit_buffer_create(ctx, single, [integer ::], storage_size(whole) / 8, 'single')
+   call tacit_submit(ctx, 'add up', [100], add_up, [tacit_reduce(single, TACIT_OP_SUM, TACIT_INT64)])
+   call tacit_fence_read(ctx, single, whole)
+   call expect('a number without dimensions', whole == 5050)
+   call tacit_buffer_create(ctx, where_it_ran, [3], storage_size(nodes) / 8, 'where it ran')
+   call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, one_to_one())], node=tacit_num_nodes(ctx) - 1)
+   call tacit_fence_read(ctx, where_it_ran, nodes)
+   call expect('a placed task', all(nodes == tacit_num_nodes(ctx) - 1))
+   call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, all_of_it())], owner=1, priority=2, &
+                     whole_chunk=.true.)
+   call tacit_fence_read(ctx, where_it_ran, nodes)
+   call expect('one on its owner', all(nodes == 0))
+   call tacit_submit(ctx, 'where', [3], which_node, [tacit_write(where_it_ran, all_of_it())], node=0, owner=1, status=status)
+   call expect('both', status /= 0 .and. index(tacit_last_error(ctx), 'node or owner') > 0)
 
    call tacit_buffer_create(ctx, b, [3, 3], 8, 'other', init=line, status=status)
    call expect('init of another shape', status /= 0 .and. index(tacit_last_error(ctx), 'another shape') > 0)

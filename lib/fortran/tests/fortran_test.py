@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 """The Fortran module on several nodes: its test program, the example, the program of doc/fortran.md compiled as it says.
 
-Usage: fortran_test.py ROOT BUILD LIBRARIES COMPILER TEST NODES..."""
+Usage: fortran_test.py ROOT BUILD LIBRARIES COMPILER TEST FILES_TEST HDF5 NODES...     HDF5: whether it is built, 1 or 0"""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-root, build, libraries, compiler, program = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), *sys.argv[3:6]
-counts = [int(n) for n in sys.argv[6:]]
+root, build, libraries, compiler, program, files = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), *sys.argv[3:7]
+hdf5 = ["hdf5"] if sys.argv[7] == "1" else []
+counts = [int(n) for n in sys.argv[8:]]
 wrong = []
+temporary = tempfile.TemporaryDirectory()
+place = temporary.name  # where programs run, and leave their files
 
 
 def run(nodes, *command):
     launch = [build / "bin" / "tacit", "run", "-n", str(nodes)] if nodes > 1 else []
-    done = subprocess.run([*launch, *command], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*launch, *command], capture_output=True, text=True, timeout=120, check=False, cwd=place)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -32,11 +35,20 @@ for nodes in counts:
 result = run(1, program, "wrong")
 expect("a view of another type", result[0] != 0 and "elements of 8 bytes, but the pointer of 4" in result[2], result)
 with tempfile.TemporaryDirectory() as name:
+    for nodes, others in zip(counts, reversed(counts)):
+        result = run(nodes, files, "write", name, *hdf5)
+        expect(f"files written on {nodes}", result[:2] == (0, ""), result)
+        result = run(others, files, "read", name, *hdf5)
+        expect(f"files of {nodes} read on {others}", result[:2] == (0, ""), result)
     folder = pathlib.Path(name)
-    (folder / "page.f90").write_text(re.search(r"```fortran\n(.*?)```", (root / "doc" / "fortran.md").read_text(), re.S).group(1))
-    subprocess.run([compiler, f"-I{build}/lib/fortran/modules", f"-J{folder}", folder / "page.f90", f"-L{libraries}", "-ltacit-fortran", "-ltacit-bind",
-                    "-ltacit", f"-Wl,-rpath,{libraries}", "-o", folder / "page"], check=True)
-    result = run(counts[-1], folder / "page")
-    expect("the program of doc/fortran.md", result[:2] == (0, "the sum is 4950.0\n"), result)
+    said = [["the sum is 4950.0"], ["10 steps so far", "20 steps so far"]]  # what the programs of the page print, run again and again
+    for number, text in enumerate(re.findall(r"```fortran\n(.*?)```", (root / "doc" / "fortran.md").read_text(), re.S)):
+        source, page = folder / f"page{number}.f90", folder / f"page{number}"
+        source.write_text(text)
+        subprocess.run([compiler, f"-I{build}/lib/fortran/modules", f"-J{folder}", source, f"-L{libraries}", "-ltacit-fortran", "-ltacit-bind",
+                        "-ltacit-io", "-ltacit", f"-Wl,-rpath,{libraries}", "-o", page], check=True)
+        for nodes, line in zip((counts[-1], counts[0]), said[number]):
+            result = run(nodes, page)
+            expect(f"program {number} of doc/fortran.md on {nodes}", result[:2] == (0, line + "\n"), result)
 print("\n".join(wrong) or f"all right, on {counts} nodes")
 sys.exit(1 if wrong else 0)

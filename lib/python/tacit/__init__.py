@@ -16,19 +16,19 @@
 The model, the rules and the words are those of the C library; doc/python.md shows the three kinds of kernels."""
 import atexit
 import ctypes
+import os
 import weakref
 
 import numpy
 
+from . import _files as files
 from . import _library as lib
+from ._files import FileFacts
 from ._kernels import Kernel, Launch, View, box_of, c_kernel, custom_mapper, host_kernel, jit
 
-__all__ = ["Access", "Buffer", "Context", "Error", "CustomMapper", "Group", "Kernel", "Launch", "Mapper", "View", "Weights", "all", "c_kernel", "components", "dim", "fixed", "full",
+__all__ = ["Access", "Buffer", "Context", "Error", "CustomMapper", "FileFacts", "Group", "Kernel", "Launch", "Mapper", "View", "Weights", "all", "c_kernel", "components", "dim", "fixed", "full",
            "jit", "neighborhood", "one_to_one", "periodic", "place_node", "place_owner", "replicated", "slice", "span", "star", "transposed"]
 
-_TYPES = {numpy.dtype(name): lib.constant("TACIT_" + tacit) for name, tacit in {
-    "int8": "INT8", "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
-    "uint64": "UINT64", "float32": "FLOAT", "float64": "DOUBLE"}.items()}
 _OPERATORS = {name: lib.constant("TACIT_OP_" + name.upper()) for name in ("sum", "product", "min", "max", "and", "or", "xor")}
 _ON = {"devices": lib.constant("TACIT_ON_DEVICES"), "host": lib.constant("TACIT_ON_HOST"), "one": lib.constant("TACIT_ON_ONE_NODE"),
        "every": lib.constant("TACIT_ON_EVERY_NODE")}
@@ -167,8 +167,12 @@ class Buffer:
 
     def reduces(self, operator="sum", include_old=False):
         """`operator`: sum, product, min, max, and, or, xor."""
+        if operator not in _OPERATORS:
+            raise ValueError(f"operator is {operator!r}; it is one of {', '.join(_OPERATORS)}")
+        if self.dtype not in files.TYPES:
+            raise ValueError(f"a buffer of {self.dtype} cannot be reduced; its type is one of {', '.join(map(str, files.TYPES))}")
         raw = ctypes.create_string_buffer(lib.SIZE["tacit_access"])
-        lib.bind.tacit_bind_reduce(self.handle, _OPERATORS[operator], _TYPES[self.dtype], include_old, raw)
+        lib.bind.tacit_bind_reduce(self.handle, _OPERATORS[operator], files.TYPES[self.dtype], include_old, raw)
         return Access(raw.raw, self.dtype)
 
     def read(self, box=None):
@@ -185,10 +189,31 @@ class Buffer:
 
     def resize(self, shape):
         """Another shape of as many dimensions, ordered like a task: what both have keeps its contents."""
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        shape = _shape(shape)
         size = (ctypes.c_size_t * 3)(*_three(shape, 1))
         self.ctx._check(lib.core.tacit_buffer_resize(self.ctx.handle, self.handle, lib.Range(size, len(shape))))
         self.shape = shape
+
+    def _file_options(self, box, hints, **more):
+        hint = _hints(self.ctx.num_nodes, **hints)
+        return files.options(self.dtype, hint, box=box_of(box) if box is not None else None, **more)
+
+    def save(self, path, *, dataset=None, keep=False, attributes=None, xdmf=None, time=0.0, low=0.0, high=0.0, colours=None, box=None,
+             format=None, sync=False, tolerant=False, **hints):  # pylint: disable=redefined-builtin
+        """Write all, or a box, to a file: HDF5, .npy, raw or PNG by the suffix of `path`, or by `format` ("hdf5", "npy", "raw", "png").
+        A task, which is waited for by nobody; every node writes its own part. The options are those of tacit/io.h. `attributes`: a
+        dict of numbers and texts; `colours`: "heat", "grey" or "signed"; `hints`: split, weights, item_weights and granularity, as
+        the tasks have them that wrote the buffer."""
+        asked = self._file_options(box, hints, format=format, dataset=dataset, keep=keep, attributes=attributes, xdmf=xdmf, time=time,
+                                   low=low, high=high, colours=colours, sync=sync, tolerant=tolerant)
+        self.ctx._check(files.library().tacit_buffer_write_sized(self.ctx.handle, self.handle, os.fsencode(path), asked.address,
+                                                                 lib.SIZE["tacit_file_options"]))
+
+    def load(self, path, *, dataset=None, box=None, format=None, tolerant=False, **hints):  # pylint: disable=redefined-builtin
+        """Read a file of the buffer's shape and type, or into a box of it: likewise a task."""
+        asked = self._file_options(box, hints, format=format, dataset=dataset, tolerant=tolerant)
+        self.ctx._check(files.library().tacit_buffer_read_sized(self.ctx.handle, self.handle, os.fsencode(path), asked.address,
+                                                                lib.SIZE["tacit_file_options"]))
 
     def destroy(self):
         self.ctx._check(lib.core.tacit_buffer_destroy(self.ctx.handle, self.handle))
@@ -224,6 +249,29 @@ def place_node(node):
 
 def place_owner(access):
     return lib.Struct("tacit_place", kind=lib.constant("TACIT_PLACE_OWNER"), arg=access)
+
+
+def _word(words, word, what):
+    if word not in words:
+        raise ValueError(f"{what} is {word!r}; it is one of {', '.join(words)}")
+    return words[word]
+
+
+def _hints(num_nodes, split=None, granularity=(), weights=None, item_weights=None, **plain):
+    hint = lib.Struct("tacit_hints", split=_word(_SPLIT, split, "split") if split else 0, granularity=_three(granularity, 0), **plain)
+    if weights is not None:
+        by_node = numpy.array(weights, "uint32")
+        if by_node.shape != (num_nodes,):
+            raise ValueError(f"weights has the shape {by_node.shape}; give one for each of the {num_nodes} nodes")
+        hint["weights"] = by_node.ctypes.data
+        hint.kept.append(by_node)
+    if item_weights is not None:
+        hint["item_weights"] = item_weights.handle
+    return hint
+
+
+def _shape(shape):
+    return (int(shape),) if numpy.ndim(shape) == 0 else tuple(int(n) for n in shape)
 
 
 def _range(shape):
@@ -264,12 +312,12 @@ class Context:
 
     def buffer(self, shape, dtype="float64", name=None, init=None):
         """A buffer. `init`: its contents, the same on all nodes, copied."""
-        dtype, shape = numpy.dtype(dtype), (shape,) if isinstance(shape, int) else tuple(shape)
+        dtype, shape = numpy.dtype(dtype), _shape(shape)
         desc = lib.Struct("tacit_buffer_desc", range=_range(shape), elem_size=dtype.itemsize)
         if name is not None:
             desc["name"] = name.encode()
         if init is not None:
-            contents = numpy.ascontiguousarray(init, dtype)
+            contents = numpy.asarray(init, dtype, order="C")  # which leaves a number without dimensions
             if contents.shape != shape:
                 raise ValueError(f"init has the shape {contents.shape}, but the buffer {shape}")
             desc["init"] = contents.ctypes.data
@@ -310,23 +358,15 @@ class Context:
         gave; `group`: what Context.group gave."""
         if len(accesses) > _MAX_ACCESSES:
             raise ValueError(f"a task has at most {_MAX_ACCESSES} accesses")
-        compiled = isinstance(kernel, Kernel)
-        key = (kernel, tuple(access.dtype for access in accesses))
+        compiled, shape = isinstance(kernel, Kernel), _shape(shape)
+        key = (kernel, tuple(access.dtype for access in accesses), len(shape))
         entry = kernel if compiled else self._alive.get(key) or host_kernel(*key)
         self._alive[key] = entry  # until it has been executed
         raw = bytes(memoryview(args))
-        hint = lib.Struct("tacit_hints", priority=priority, oversubscribe=oversubscribe, pure=pure, whole_chunk=whole_chunk,
-                          split=_SPLIT[split] if split else 0, granularity=_three(granularity, 0))
-        if weights is not None:
-            by_node = numpy.array(weights, "uint32")
-            if by_node.shape != (self.num_nodes,):
-                raise ValueError(f"weights has the shape {by_node.shape}; give one for each of the {self.num_nodes} nodes")
-            hint["weights"] = by_node.ctypes.data
-            hint.kept.append(by_node)
-        if item_weights is not None:
-            hint["item_weights"] = item_weights.handle
+        hint = _hints(self.num_nodes, split, granularity, weights, item_weights, priority=priority, oversubscribe=oversubscribe,
+                      pure=pure, whole_chunk=whole_chunk)
         task = lib.Struct("tacit_task", name=name.encode(), range=_range(shape), offset=_three(offset, 0), hint=hint,
-                          on=_ON[on or ("devices" if compiled else "host")], kernel=lib.Struct("tacit_kernel", host=entry.address))
+                          on=_word(_ON, on or ("devices" if compiled else "host"), "on"), kernel=lib.Struct("tacit_kernel", host=entry.address))
         if raw:
             memory = ctypes.create_string_buffer(raw, len(raw))
             task["args"], task["args_size"] = ctypes.addressof(memory), len(raw)
@@ -338,6 +378,35 @@ class Context:
         for i, access in enumerate(accesses):
             task.put("access", i, access.raw)
         self._check(lib.bind.tacit_bind_submit(self.handle, task.address))
+
+    def look(self, path, dataset=None, format=None):  # pylint: disable=redefined-builtin
+        """What a file is: FileFacts, the same on all nodes. Waits for the file operations submitted before."""
+        status, facts = files.look(self.handle, path, files.options(None, lib.Struct("tacit_hints"), format, dataset))
+        self._check(status)
+        return facts
+
+    def load(self, path, name=None, dataset=None, format=None, **hints):  # pylint: disable=redefined-builtin
+        """A new buffer with what a file has: its shape, its type and its contents."""
+        facts = self.look(path, dataset, format)
+        if not facts:
+            raise Error("TACIT_ERROR_ARGUMENT", f"reading '{os.fspath(path)}': {facts.why}")
+        if len(facts.shape) > 3:
+            raise Error("TACIT_ERROR_DIMENSION", f"reading '{os.fspath(path)}': it has {len(facts.shape)} dimensions, and a buffer at most 3")
+        made = self.buffer(facts.shape, facts.dtype, name)
+        made.load(path, dataset=dataset, format=format, **hints)
+        return made
+
+    def attribute(self, path, name, kind=float, dataset=None):
+        """An attribute of a dataset in an HDF5 file, as `kind` (int, float or str); None if it has none of that name. `dataset` may
+        also name a group; "/" is that of the file."""
+        asked = files.options(None, lib.Struct("tacit_hints"), dataset=dataset)
+        status, value = files.get_attribute(self.handle, path, name, kind, asked)
+        self._check(status)
+        return value
+
+    def files_wait(self):
+        """Until all file operations submitted so far are done; raises Error if one with `tolerant` has failed."""
+        self._check(files.library().tacit_files_wait(self.handle))
 
     def wait(self):
         """Until this node has executed all that was submitted."""

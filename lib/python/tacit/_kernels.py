@@ -54,6 +54,8 @@ class View:
 
     def _local(self, index):
         index = index if isinstance(index, tuple) else (index,)
+        if len(index) > self.dims and not (len(index) == 1 and index[0] is ...):
+            raise IndexError(f"{len(index)} indices, but the buffer has {self.dims} dimensions")
         out = []
         for i, b in zip(index, self.box):
             if isinstance(i, slice):
@@ -63,6 +65,13 @@ class View:
                 out.append(slice(start - b.start, stop - b.start, i.step))
             elif i is Ellipsis:
                 return ...
+            elif numpy.ndim(i):
+                which = numpy.asarray(i)
+                if which.dtype == bool:
+                    raise IndexError("a mask has no indices of the buffer; use it on `array`")
+                if which.size and (which.min() < b.start or which.max() >= b.stop):
+                    raise IndexError(f"{which.min()} to {which.max()} is not in [{b.start}, {b.stop}), which the access declares")
+                out.append(which - b.start)
             else:
                 if not b.start <= i < b.stop:
                     raise IndexError(f"{i} is not in [{b.start}, {b.stop}), which the access declares")
@@ -77,9 +86,10 @@ class View:
 
 
 class Launch:
-    """The argument of a kernel: `chunk`, slices of the items to compute; `view`, one for each access; `node`, `num_nodes`."""
+    """The argument of a kernel: `chunk`, a slice of the items to compute for each dimension of the task; `view`, one for each access;
+    `node`, `num_nodes`."""
 
-    def __init__(self, address, dtypes=()):
+    def __init__(self, address, dtypes, dims):
         box = lib.Box.from_address(address + lib.OFFSET["tacit_launch", "chunk"])
         self.address, self.box = address, (tuple(box.min), tuple(box.max))
         self.node, self.num_nodes = lib.peek("tacit_launch", "node", address), lib.peek("tacit_launch", "num_nodes", address)
@@ -87,7 +97,6 @@ class Launch:
         self.view = [View(views + i * lib.SIZE["tacit_view"]) for i in range(count)]
         for view, dtype in zip(self.view, dtypes):
             view.typed(dtype)
-        dims = max([v.dims for v in self.view] + [1])
         self.chunk = _indices(box, dims)
 
     def fail(self, text):
@@ -95,12 +104,12 @@ class Launch:
         lib.bind.tacit_bind_fail(self.address, text.encode())
 
 
-def host_kernel(function, dtypes=()):
-    """A Python function as a kernel. What it raises ends the run."""
+def host_kernel(function, dtypes, dims):
+    """A Python function as a kernel of a task of `dims` dimensions. What it raises ends the run."""
 
     def entry(address):
         try:
-            function(Launch(address, dtypes))
+            function(Launch(address, dtypes, dims))
         except BaseException as error:  # pylint: disable=broad-except
             traceback.print_exc()
             lib.bind.tacit_bind_fail(address, f"{type(error).__name__}: {error}".encode(errors="replace"))

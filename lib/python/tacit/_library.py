@@ -3,10 +3,10 @@ import ctypes
 import os
 import pathlib
 
-from ctypes import c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+from ctypes import c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint8, c_void_p
 
 
-def _load(name):
+def load(name):
     """By PYTACIT_LIBRARY_PATH, beside the package as it is installed, or where the loader looks."""
     here = pathlib.Path(__file__).resolve().parent
     folders = [pathlib.Path(f) for f in os.environ.get("PYTACIT_LIBRARY_PATH", "").split(":") if f] + list(here.parents)[:4]
@@ -19,8 +19,8 @@ def _load(name):
         raise ImportError(f"{name} was not found: set PYTACIT_LIBRARY_PATH to the folder that it is in ({error})") from None
 
 
-core = _load("libtacit.so.0")
-bind = _load("libtacit-bind.so.0")
+core = load("libtacit.so.0")
+bind = load("libtacit-bind.so.0")
 
 # Types of the fields that this package uses. Where sizes differ, the package and the library do not belong together.
 _USED = {
@@ -38,6 +38,12 @@ _USED = {
                    "name": c_char_p, "extent": c_size_t * 3},
     "tacit_launch": {"chunk": None, "view": c_void_p, "args": c_void_p, "args_size": c_size_t, "node": c_int, "num_nodes": c_int,
                      "worker": c_int, "num_workers": c_int, "name": c_char_p, "num_views": c_int},
+    "tacit_file_attribute": {"name": c_char_p, "type": c_int, "value": c_void_p},
+    "tacit_file_options": {"format": c_int, "type": c_int, "box": None, "dataset": c_char_p, "attributes": c_void_p,
+                           "num_attributes": c_size_t, "xdmf": c_char_p, "time": c_double, "low": c_double, "high": c_double,
+                           "colours": c_int, "sync": c_bool, "tolerant": c_bool, "hint": None, "keep": c_bool},
+    "tacit_file_facts": {"found": c_bool, "format": c_int, "dims": c_int, "size": c_size_t * 4, "type": c_int, "type_size": c_size_t,
+                         "why": c_uint8 * 256},
     "tacit_mapper": {}, "tacit_component": {}, "tacit_access": {},
 }
 
@@ -116,7 +122,8 @@ def peek(kind, name, address):
     return list(value) if issubclass(used, ctypes.Array) else value.value
 
 
-def _declare(library, name, result, *arguments):
+def declare(library, name, result, *arguments):
+    """Say what a function of a library takes and gives."""
     function = getattr(library, name)
     function.restype, function.argtypes = result, arguments
     return function
@@ -125,7 +132,7 @@ def _declare(library, name, result, *arguments):
 _P = c_void_p
 for _name, _arguments in {
         "tacit_bind_init": (_P,), "tacit_bind_buffer_create": (_P, _P, _P), "tacit_bind_submit": (_P, _P)}.items():
-    _declare(bind, _name, c_int, *_arguments)
+    declare(bind, _name, c_int, *_arguments)
 for _name, _arguments in {
         "full": (_P,), "span": (c_size_t, c_size_t, _P), "dim": (c_int, c_int, c_int, c_int64, c_int64, _P), "dim_periodic": (c_int, c_size_t, _P),
         "components": (_P, _P), "one_to_one": (_P,), "all": (_P,), "fixed": (_P, _P), "slice": (c_int, _P),
@@ -133,25 +140,23 @@ for _name, _arguments in {
         "periodic": (c_size_t, c_size_t, c_size_t, _P), "transposed": (c_int, c_int, c_int, _P), "replicated": (_P,),
         "custom": (c_int, _P),
         "access": (_P, c_int, _P, c_bool, _P), "reduce": (_P, c_int, c_int, c_bool, _P), "fail": (_P, c_char_p)}.items():
-    _declare(bind, "tacit_bind_" + _name, None, *_arguments)
-_declare(bind, "tacit_bind_constant", c_bool, c_char_p, _P)
-_declare(core, "tacit_last_error", c_char_p, _P)
-_declare(core, "tacit_status_name", c_char_p, c_int)
-_declare(core, "tacit_finalize", c_int, _P)
-_declare(core, "tacit_wait", c_int, _P)
-_declare(core, "tacit_barrier", c_int, _P)
-_declare(core, "tacit_node", c_int, _P)
-_declare(core, "tacit_num_nodes", c_int, _P)
-_declare(core, "tacit_buffer_destroy", c_int, _P, _P)
-_declare(core, "tacit_fill", c_int, _P, _P, _P)
-
-
-_declare(core, "tacit_mapper_create", c_int, _P, _P, _P, c_size_t, ctypes.c_uint, _P)
-_declare(core, "tacit_mapper_destroy", c_int, _P, c_int)
-_declare(core, "tacit_weights_create", c_int, _P, c_size_t, _P, _P)
-_declare(core, "tacit_weights_destroy", c_int, _P, _P)
-_declare(core, "tacit_collective_group_create", c_int, _P, _P)
-_declare(core, "tacit_collective_group_destroy", c_int, _P, _P)
+    declare(bind, "tacit_bind_" + _name, None, *_arguments)
+declare(bind, "tacit_bind_constant", c_bool, c_char_p, _P)
+declare(core, "tacit_last_error", c_char_p, _P)
+declare(core, "tacit_status_name", c_char_p, c_int)
+declare(core, "tacit_finalize", c_int, _P)
+declare(core, "tacit_wait", c_int, _P)
+declare(core, "tacit_barrier", c_int, _P)
+declare(core, "tacit_node", c_int, _P)
+declare(core, "tacit_num_nodes", c_int, _P)
+declare(core, "tacit_buffer_destroy", c_int, _P, _P)
+declare(core, "tacit_fill", c_int, _P, _P, _P)
+declare(core, "tacit_mapper_create", c_int, _P, _P, _P, c_size_t, ctypes.c_uint, _P)
+declare(core, "tacit_mapper_destroy", c_int, _P, c_int)
+declare(core, "tacit_weights_create", c_int, _P, c_size_t, _P, _P)
+declare(core, "tacit_weights_destroy", c_int, _P, _P)
+declare(core, "tacit_collective_group_create", c_int, _P, _P)
+declare(core, "tacit_collective_group_destroy", c_int, _P, _P)
 
 
 class Box(ctypes.Structure):
@@ -170,6 +175,6 @@ class Range(ctypes.Structure):
 
 if ctypes.sizeof(Range) != SIZE["tacit_range"] or Range.dims.offset != OFFSET["tacit_range", "dims"]:
     raise ImportError("tacit_range of the library is another one")
-_declare(core, "tacit_fence_read", c_int, _P, _P, Box, _P)
-_declare(core, "tacit_buffer_resize", c_int, _P, _P, Range)
-_declare(core, "tacit_region_add", None, _P, Box)
+declare(core, "tacit_fence_read", c_int, _P, _P, Box, _P)
+declare(core, "tacit_buffer_resize", c_int, _P, _P, Range)
+declare(core, "tacit_region_add", None, _P, Box)

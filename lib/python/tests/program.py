@@ -1,4 +1,6 @@
-"""What the package promises, on any number of nodes: every node checks the same. Arguments: numba, if it is installed."""
+"""What the package promises, on any number of nodes: every node checks the same. Arguments: a folder that is empty; then numba, if it is
+installed; hdf5, if it is built."""
+import pathlib
 import sys
 
 import numpy
@@ -198,6 +200,88 @@ def sizes_and_weights(ctx):
     refused("TACIT_ERROR_RANGE", "weights", ctx.weights, [])
 
 
+def chunks(ctx):
+    """A chunk has the dimensions of its task, whatever those of the buffers."""
+    m, sums = ctx.buffer((7, 5), init=numpy.arange(35).reshape(7, 5)), ctx.buffer(7)
+    single, seen = ctx.buffer((), "int64", init=0), []
+
+    def add_rows(k):
+        (rows,) = k.chunk
+        k.view[1][rows] = k.view[0][k.chunk].sum(1) + k.view[0][rows, numpy.array([4, 0])].sum(1)
+
+    def add_one(k):
+        seen.append(k.chunk)
+        k.view[0][...] += 1
+
+    whole = numpy.arange(35).reshape(7, 5)
+    ctx.submit("rows", 7, add_rows, m.reads(tacit.components(tacit.dim(0), tacit.full())), sums.writes(tacit.one_to_one()))
+    expect("rows of a matrix", numpy.array_equal(sums.read(), whole.sum(1) + whole[:, [4, 0]].sum(1)))
+    ctx.submit("one", (), add_one, single.updates(tacit.one_to_one()))
+    expect("no dimensions", single.read() == 1 and seen in ([], [()]))
+    wrong_index = []
+
+    def outside(k):
+        for index in ((0, 0), numpy.array([0, 7]), numpy.array([True] * 7)):
+            try:
+                k.view[0][index]
+            except IndexError as error:
+                wrong_index.append(str(error))
+
+    ctx.submit("outside", 7, outside, sums.reads(tacit.all()), on="every")
+    ctx.wait()
+    expect(f"wrong indices {wrong_index}", len(wrong_index) == 3 and "2 indices, but the buffer has 1" in wrong_index[0] and
+           "0 to 7 is not in [0, 7)" in wrong_index[1] and "mask" in wrong_index[2])
+    for call in (lambda: sums.reduces("mean"), lambda: ctx.buffer(3, "complex128").reduces(),
+                 lambda: ctx.submit("f", 7, outside, on="evry"), lambda: ctx.submit("f", 7, outside, split="3d")):
+        try:
+            call()
+            expect("a word that is none", False)
+        except ValueError as error:
+            expect(str(error), "one of" in str(error))
+
+
+def files(ctx, folder, with_hdf5):
+    """What one run writes and reads; that other numbers of nodes do is a matter of the C library."""
+    want = numpy.arange(60).reshape(12, 5) * 0.5
+    u = ctx.buffer(want.shape, init=want, name="u")
+    z = ctx.buffer(4, "complex128", init=numpy.arange(4) * 1j)
+    u.save(folder / "u.npy")
+    z.save(folder / "z.npy", sync=True)
+    u.save(str(folder / "u.png"), low=0, high=30, colours="grey")
+    u.save(folder / "part.raw", box=[(2, 4), (1, 5)], split="2d")
+    v, w = ctx.load(folder / "u.npy", name="v"), ctx.buffer(4, "complex128")
+    w.load(folder / "z.npy")
+    expect("u.npy", v.shape == want.shape and v.dtype == want.dtype and numpy.array_equal(v.read(), want))
+    expect("by NumPy", numpy.array_equal(numpy.load(folder / "u.npy"), want))
+    expect("complex numbers", numpy.array_equal(w.read(), numpy.arange(4) * 1j))
+    ctx.files_wait()
+    expect("part.raw", (folder / "part.raw").read_bytes() == want[2:4, 1:5].tobytes())
+    expect("u.png", (folder / "u.png").read_bytes()[:4] == b"\x89PNG")
+    v.fill(0)
+    v.load(folder / "part.raw", box=[(0, 2), (0, 4)])
+    expect("into a box", numpy.array_equal(v.read()[:2, :4], want[2:4, 1:5]) and v.read()[2:].sum() == 0)
+    facts, none = ctx.look(folder / "u.npy"), ctx.look(folder / "none.npy")
+    expect(f"facts {facts}", facts and facts.shape == (12, 5) and facts.dtype == "float64" and facts.format == "npy")
+    expect(f"no file {none}", not none and none.why)
+    refused("TACIT_ERROR_ARGUMENT", "none.npy", ctx.load, folder / "none.npy")
+    refused("TACIT_ERROR_ARGUMENT", "u.txt", u.save, folder / "u.txt")
+    try:
+        u.save(folder / "u.png", colours="gray")
+        expect("colours that are none", False)
+    except ValueError as error:
+        expect(str(error), "heat, grey, signed" in str(error))
+    u.load(folder / "none.npy", tolerant=True)
+    refused("TACIT_ERROR_KERNEL", "none.npy", ctx.files_wait)
+    if with_hdf5:
+        v.save(folder / "f.h5", dataset="run/v", attributes={"step": 3, "time": 0.25, "who": "north"}, xdmf=folder / "f.xdmf", time=1.5)
+        z.save(folder / "f.h5", dataset="z", keep=True)
+        again = ctx.load(folder / "f.h5", dataset="run/v")
+        expect("f.h5", numpy.array_equal(again.read(), v.read()))
+        told = [ctx.attribute(folder / "f.h5", name, kind, "run/v") for name, kind in (("step", int), ("time", float), ("who", str), ("no", str))]
+        expect(f"attributes {told}", told == [3, 0.25, "north", None])
+        expect(f"z {ctx.look(folder / 'f.h5', 'z')}", ctx.look(folder / "f.h5", "z").shape == (4, 2))
+
+
 def groups(ctx):
     """Collective host tasks of two groups: each sees those of its own before it."""
     seen, group = {"a": [], "b": []}, {"a": ctx.group(), "b": ctx.group()}
@@ -228,6 +312,8 @@ with tacit.Context() as context:
     custom_mappers(context)
     sizes_and_weights(context)
     groups(context)
+    chunks(context)
+    files(context, pathlib.Path(sys.argv[1]), "hdf5" in sys.argv)
     compiled(context, "numba" in sys.argv)
     wrong(context)
     context.wait()

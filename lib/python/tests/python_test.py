@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package on several nodes: what it promises, the example in its three ways, the programs of doc/python.md, functions that raise.
 
-Usage: python_test.py ROOT BUILD LIBRARIES NODES...     77: NumPy is not installed"""
+Usage: python_test.py ROOT BUILD LIBRARIES HDF5 NODES...     HDF5: whether it is built, 1 or 0; 77: NumPy is not installed"""
 import os
 import pathlib
 import re
@@ -10,7 +10,8 @@ import sys
 import tempfile
 
 root, build, libraries = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-counts = [int(n) for n in sys.argv[4:]]
+hdf5 = ["hdf5"] if sys.argv[4] == "1" else []
+counts = [int(n) for n in sys.argv[5:]]
 environment = {**os.environ, "PYTHONPATH": str(root / "lib" / "python"), "PYTACIT_LIBRARY_PATH": libraries,
                "PYTACIT_INCLUDE_PATH": str(root / "include"), "PYTHONDONTWRITEBYTECODE": "1"}
 wrong = []
@@ -22,7 +23,8 @@ def has(python, module):
 
 def run(nodes, *arguments, **more):
     launch = [build / "bin" / "tacit", "run", "-n", str(nodes)] if nodes > 1 else []
-    done = subprocess.run([*launch, python, *arguments], capture_output=True, text=True, timeout=200, check=False, env={**environment, **more})
+    done = subprocess.run([*launch, python, *arguments], capture_output=True, text=True, timeout=200, check=False, cwd=name,
+                          env={**environment, **more})
     return done.returncode, done.stdout, done.stderr
 
 
@@ -43,7 +45,10 @@ if not with_numba:
 with tempfile.TemporaryDirectory() as name:
     environment["XDG_CACHE_HOME"] = name
     for nodes in counts:
-        result = run(nodes, root / "lib" / "python" / "tests" / "program.py", *(["numba"] if with_numba and nodes == counts[0] else []))
+        folder = pathlib.Path(name) / f"files{nodes}"
+        folder.mkdir()
+        result = run(nodes, root / "lib" / "python" / "tests" / "program.py", folder, *hdf5,
+                     *(["numba"] if with_numba and nodes == counts[0] else []))
         expect(f"program.py on {nodes}", result[0] == 0, result)
     ways = ["numpy", "c"] + (["numba"] if with_numba else [])
     for way, nodes in zip(ways, [counts[-1], 1, counts[len(counts) // 2]]):
@@ -53,8 +58,10 @@ with tempfile.TemporaryDirectory() as name:
         program = pathlib.Path(name) / f"page{number}.py"
         program.write_text(text)
         if with_numba or "jit" not in text:
-            result = run(1 if "jit" in text else counts[-1], program)  # compiling by Numba takes seconds on each node
-            expect(f"program {number} of doc/python.md", result[0] == 0 and result[1].splitlines()[:1] == ["the sum is 4950.0"], result)
+            said = ["10 steps so far", "20 steps so far"] if "steps.npy" in text else ["the sum is 4950.0"]
+            for line in said:
+                result = run(1 if "jit" in text else counts[-1], program)  # compiling by Numba takes seconds on each node
+                expect(f"program {number} of doc/python.md", result[0] == 0 and result[1].splitlines()[:1] == [line], result)
     raising = pathlib.Path(name) / "raising.py"
     raising.write_text("import tacit\n"
                        "with tacit.Context() as ctx:\n"

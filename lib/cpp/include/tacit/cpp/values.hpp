@@ -5,6 +5,7 @@
 #include <tacit/tacit.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -77,6 +78,16 @@ inline mapper star(std::size_t e0, std::size_t e1 = 0, std::size_t e2 = 0) { ret
 inline mapper periodic(std::size_t e0, std::size_t e1 = 0, std::size_t e2 = 0) { return tacit_periodic(e0, e1, e2); }
 inline mapper transposed(int p0 = 1, int p1 = 0, int p2 = 2) { return tacit_transposed(p0, p1, p2); }
 inline mapper replicated() { return tacit_replicated(); }
+/* What one dimension of the buffer sees of a chunk: components(dim(0), full()) are the rows of a matrix. */
+inline component full() { return tacit_full(); }
+inline component span(std::size_t a, std::size_t b) { return tacit_span(a, b); }
+inline component dim(int k) { return tacit_dim(k); }
+inline component dim_scaled(int k, int mul, int div, std::int64_t lo = 0, std::int64_t hi = 0)
+{
+    return tacit_dim_scaled(k, mul, div, lo, hi);
+}
+inline component halo(int k, std::size_t e) { return tacit_halo(k, e); }
+inline component dim_periodic(int k, std::size_t e) { return tacit_dim_periodic(k, e); }
 inline mapper components(component c0, component c1 = tacit_full(), component c2 = tacit_full())
 {
     return tacit_components(c0, c1, c2);
