@@ -695,32 +695,6 @@ static void early_bytes_are_limited(void **state)
     assert_true(number("held_back") == 0);
 }
 
-/* Tasks that run on node 1, with equal descriptions but for the tiles that they read, and are cut for its devices. */
-static void tiles_are_cut_for_devices(void **state)
-{
-    (void)state;
-    write_platform(NETWORK FREE);
-    const tacit_config config = {
-        .dry_run = "2", .simulate = platform, .simulate_report = report, .host_devices = "2:discrete"
-    };
-    const tacit_buffer_desc desc = { .name = "A", .range = TACIT_RANGE(40), .elem_size = 8 };
-    const uint64_t zero = 0;
-    tacit_context *ctx;
-    tacit_buffer *a;
-    assert_int_equal(tacit_init(&config, &ctx), TACIT_OK);
-    assert_int_equal(tacit_buffer_create(ctx, &desc, &a), TACIT_OK);
-    assert_int_equal(tacit_fill(ctx, a, &zero), TACIT_OK);
-    for (size_t i = 0; i < 20; i++) {
-        const tacit_task look = { .range = TACIT_RANGE(8),
-                                  .kernel = { .host = never },
-                                  .place = tacit_place_node(1),
-                                  .access = { tacit_read(a, tacit_fixed(tacit_box1(2 * i, 2 * i + 2))) } };
-        assert_int_equal(tacit_submit(ctx, &look), TACIT_OK);
-    }
-    assert_int_equal(tacit_finalize(ctx), TACIT_OK);
-    read_report();
-}
-
 /* ---- random programs, with every setting: they come to their end, and have the same times again */
 
 static uint64_t first_seed = 1, seeds = 150;
@@ -862,7 +836,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(idle_workers_look_after_messages),
         cmocka_unit_test(inline_times_add_up),
         cmocka_unit_test(early_bytes_are_limited),
-        cmocka_unit_test(tiles_are_cut_for_devices),
         cmocka_unit_test(random_programs_come_to_their_end),
         cmocka_unit_test(files_that_are_wrong_are_named),
     };
