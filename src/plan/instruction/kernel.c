@@ -30,11 +30,13 @@ static void join_parts(const ti_system *system, const ti_shape *shape, int devic
     }
 }
 
+/* In simulations, tasks come here whose shapes node 0 had made without mappers. */
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     device_range range = devices_for(graph->system, task->shape);
     const uint32_t *weights = ti_system_weights(graph->system, range.first);
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    const ti_access *access = ti_shape_complete(task->shape, arena)->access;
     ti_split_request request = { .range = whole->chunk,
                                  .gran = { task->shape->gran[0], task->shape->gran[1], task->shape->gran[2] },
                                  .nodes = range.count,
@@ -55,7 +57,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         piece->chunk = ti_split_chunk(&split, c);
         piece->footprint = footprint;
         for (uint32_t i = 0; i < task->shape->accesses; i++) {
-            ti_footprint_fill(&footprint[i], &task->shape->access[i], &piece->chunk, arena);
+            ti_footprint_fill(&footprint[i], &access[i], &piece->chunk, arena);
         }
         int device = range.first + (int)c;
         join_parts(graph->system, task->shape, device, footprint);
