@@ -37,18 +37,18 @@ typedef struct ti_cycle {
     /* The one that is recorded, or repeated: */
     size_t wanted; /* segments that are still to be recorded */
     TI_VEC(ti_cycle_step) step;
-    TI_VEC(uint64_t) dep;           /* that the tracker has found, or of what the task itself does */
-    TI_VEC(ti_instruction_box) box; /* of messages and collectives */
-    TI_VEC(ti_template_touch) touch; /* of executions without template */
-    TI_VEC(ti_instruction_view) view; /* likewise */
+    TI_VEC(uint64_t) dep;               /* that the tracker has found, or of what the task itself does */
+    TI_VEC(ti_instruction_box) box;     /* of messages and collectives */
+    TI_VEC(ti_template_touch) touch;    /* of executions without template */
+    TI_VEC(ti_instruction_view) view;   /* likewise */
     TI_VEC(ti_combination) combination; /* of reductions by a collective, from `touch` on */
-    uint64_t first, length;                 /* its first id, how many instructions it has */
-    uint64_t applied;                       /* the applied horizon when it had been recorded */
-    uint64_t changes;                       /* of allocations, before it */
-    ti_tracker_state before, after;         /* it was recorded */
-    size_t at;                              /* the step that comes next */
-    uint64_t rounds, shift; /* complete ones since; what is added to the ids of the recorded one */
-    uint64_t repeated;      /* instructions, so far */
+    uint64_t first, length;             /* its first id, how many instructions it has */
+    uint64_t applied;                   /* the applied horizon when it had been recorded */
+    uint64_t changes;                   /* of allocations, before it */
+    ti_tracker_state before, after;     /* it was recorded */
+    size_t at;                          /* the step that comes next */
+    uint64_t rounds, shift;             /* complete ones since; what is added to the ids of the recorded one */
+    uint64_t repeated;                  /* instructions, so far */
 } ti_cycle;
 
 void ti_cycle_init(ti_cycle *cycle, const ti_system *system);

@@ -110,8 +110,8 @@ static bool record_reduction(ti_instruction_graph *graph, const ti_command *comm
 {
     ti_cycle *c = &graph->cycle;
     const bool collective = i->kind == TI_INSTRUCTION_COLLECTIVE;
-    if (command->as.reduce.alone || (collective ? !i->as.collective.first
-                                                : i->kind != TI_INSTRUCTION_REDUCE || !is_of_this_node(command))) {
+    if (command->as.reduce.alone ||
+        (collective ? !i->as.collective.first : i->kind != TI_INSTRUCTION_REDUCE || !is_of_this_node(command))) {
         return false;
     }
     for (size_t k = 0; k < graph->staged.count; k++) {
@@ -231,8 +231,7 @@ static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_
         !ti_box_equal(&command[0]->as.execute.piece->chunk, &i->as.kernel.chunk)) {
         return false;
     }
-    return s->made ? template_of(graph, command[0]->task->shape) == s->made
-                   : has_reductions(graph, s, command, left);
+    return s->made ? template_of(graph, command[0]->task->shape) == s->made : has_reductions(graph, s, command, left);
 }
 
 bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
