@@ -100,6 +100,13 @@ static void note_bytes(planning *p, const ti_command *c)
     }
 }
 
+static void see(planning *p, const ti_task *task)
+{
+    ti_arena arena = { 0 };
+    p->see(p->user, task->kind == TI_TASK_BRIEF ? ti_brief_task(task, &arena) : task);
+    ti_arena_fini(&arena);
+}
+
 static void note_block(planning *p, size_t tasks, size_t instructions)
 {
     p->counts.tasks += tasks;
@@ -109,8 +116,9 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
         if (p->made.data[i]->kind == TI_TASK_HORIZON) {
             p->counts.horizons++;
         }
+        p->counts.briefs += p->made.data[i]->kind == TI_TASK_BRIEF;
         if (p->see) {
-            p->see(p->user, p->made.data[i]);
+            see(p, p->made.data[i]);
         }
     }
     for (size_t i = 0; i < p->command.count; i++) {
@@ -261,7 +269,7 @@ void planning_open(planning *p, const planning_options *o, uint64_t ns[PLANNING_
     p->tasks = ti_runtime_task_graph(p->ctx->runtime);
     p->commands = ti_command_graph_create(system);
     p->instructions = ti_instruction_graph_create(system);
-    ti_runtime_divert(p->ctx->runtime, take, p);
+    ti_runtime_divert(p->ctx->runtime, take, p, !o->whole);
     uint64_t start = ti_clock_ns();
     pattern_start(&p->run, o->pattern, p->ctx, o->tasks, o->tiles);
     finish_block(p, 0, start, ns);

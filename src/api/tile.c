@@ -65,14 +65,20 @@ static inline bool comes_twice(const tacit_access *access, const ti_footprint *t
     return same;
 }
 
-/* Nearly always all accesses are of tiles of one buffer, which are known and apart. */
-static inline __attribute__((always_inline)) bool fill_tiles(const tacit_access *access, uint32_t accesses, int dims,
-                                                             const ti_tiles *tiles, const ti_tracker *tracker,
-                                                             ti_touched *out)
+/* Nearly always all accesses are of tiles that are known and apart, of buffers of so many dimensions. */
+static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *graph, const ti_shape *form, int dims,
+                                                             const tacit_task *given, ti_touched *out)
 {
+    const ti_tiles *tiles = NULL;
+    const ti_tracker *tracker = NULL;
     uint32_t numbers = 0;
-    for (uint32_t i = 0; i < accesses; i++) {
-        if (TI_UNLIKELY(!find_spans(access[i].mapper.c, tiles, dims, &out->tile[i]))) {
+    for (uint32_t i = 0; i < form->accesses; i++) {
+        const ti_buffer_info *buffer = form->access[i].buffer;
+        if (i == 0 || buffer != form->access[i - 1].buffer) {
+            tiles = *ti_task_graph_tiles(graph, buffer, &tracker);
+            out->one_buffer = i == 0;
+        }
+        if (TI_UNLIKELY(!tiles || !find_spans(given->access[i].mapper.c, tiles, dims, &out->tile[i]))) {
             return false;
         }
         const uint32_t number = out->tile[i].tile;
@@ -80,7 +86,7 @@ static inline __attribute__((always_inline)) bool fill_tiles(const tacit_access 
             return false;
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (TI_UNLIKELY(out->tile[k].tile == number)) {
+            if (TI_UNLIKELY(out->tile[k].tile == number && form->access[k].buffer == buffer)) {
                 return false;
             }
         }
@@ -90,34 +96,23 @@ static inline __attribute__((always_inline)) bool fill_tiles(const tacit_access 
     const uint64_t each = ~(uint64_t)0 / ((1 << TI_FULL_BITS) - 1); /* one bit for each access */
     out->full = (7u << dims & 7) * each;
     out->numbers = numbers;
-    out->apart = out->one_buffer = true;
+    out->apart = out->of_form = true;
     return true;
 }
 
-/* The buffer of all accesses, or NULL: there are several. */
-static inline const tacit_buffer *only_buffer(const tacit_access *access, uint32_t accesses)
+bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out)
 {
-    uint64_t differ = 0;
-    for (uint32_t i = 1; i < accesses; i++) {
-        differ |= (uint64_t)((uintptr_t)access[i].buffer ^ (uintptr_t)access[0].buffer);
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    const int dims = form->accesses ? form->access[0].buffer->dims : 0;
+    for (uint32_t i = 1; i < form->accesses; i++) {
+        if (form->access[i].buffer->dims != dims) {
+            return false;
+        }
     }
-    return accesses && !differ ? access[0].buffer : NULL;
-}
-
-bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
-                        const tacit_buffer *usable, ti_touched *out)
-{
-    const tacit_buffer *buffer = only_buffer(given->access, accesses);
-    if (!buffer || buffer != usable) {
-        return false;
-    }
-    const int dims = buffer->info->dims;
-    const ti_tracker *tracker;
-    const ti_tiles *tiles = *ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
-    return !tiles      ? false
-           : dims == 2 ? fill_tiles(given->access, accesses, 2, tiles, tracker, out)
-           : dims == 1 ? fill_tiles(given->access, accesses, 1, tiles, tracker, out)
-                       : fill_tiles(given->access, accesses, 3, tiles, tracker, out);
+    return dims == 2   ? fill_tiles(graph, form, 2, given, out)
+           : dims == 1 ? fill_tiles(graph, form, 1, given, out)
+           : dims == 3 ? fill_tiles(graph, form, 3, given, out)
+                       : false;
 }
 
 static inline bool is_constant(const tacit_access *a)
@@ -166,6 +161,7 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     out->numbers = numbers;
     out->apart = apart;
     out->one_buffer = buffers == 1;
+    out->of_form = false;
     return true;
 }
 
@@ -188,7 +184,8 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     ti_footprint *footprint = (ti_footprint *)(form + 1);
     ti_access *access = (ti_access *)(footprint + shape->accesses);
     *form = *shape;
-    form->tiled = shape->accesses > 0 && shape->oversubscribe == 1;
+    form->may_be_brief = form->tiled = shape->accesses > 0 && shape->oversubscribe == 1;
+    form->may_be_brief &= !shape->pure && shape->orders == 0;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         access[i] = shape->access[i];
         access[i].mapper = NULL;
@@ -226,7 +223,7 @@ static inline bool is_foreign(const ti_system *system, const ti_shape *form, con
                               const ti_touched *touched)
 {
     bool foreign = given->place.arg != system->node && !form->pure && !system->explain && !system->record;
-    const uint32_t buffers = form->tiled && touched->one_buffer ? 1 : form->accesses;
+    const uint32_t buffers = touched->of_form ? 0 : form->tiled && touched->one_buffer ? 1 : form->accesses;
     for (uint32_t i = 0; i < buffers && foreign; i++) {
         foreign = given->access[i].buffer->info == form->access[i].buffer;
     }

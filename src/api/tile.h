@@ -13,16 +13,16 @@ typedef struct ti_touched {
     uint32_t numbers;                      /* the bits of all of them */
     bool apart;      /* all have been written, and none meets another: they are entries of the task graph's trackers */
     bool one_buffer; /* they are of one */
+    bool of_form;    /* their buffers are known to be those of the form */
 } ti_touched;
 
 /* Fill it for the first `accesses`. False: one of them has another mapper, or touches nothing, or is not good. *usable
  * is a buffer that is known to be usable, or NULL. */
 bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t accesses, const tacit_buffer **usable,
                   ti_touched *out);
-/* The same of what has a known form, so that all mappers are constant, where all tiles are apart and of the usable
- * buffer; else false. */
-bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
-                        const tacit_buffer *usable, ti_touched *out);
+/* The same of what has this known form, so that all mappers are constant, and its buffers, which are usable: only if
+ * all are known tiles that are apart. */
+bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out);
 
 /* The form of a shape, all in one piece of the arena. */
 ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena);

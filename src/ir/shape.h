@@ -134,7 +134,8 @@ typedef struct ti_shape {
     uint32_t most_groups;        /* a device has at most, each with a partial result of its own */
     bool bare;                   /* accesses have no mapper: see ti_shape_complete */
     bool tiled;                  /* bare, one chunk; every access is of a box with a number, all of one buffer */
-    uint32_t written;            /* if tiled: bits, the accesses that do not only read */
+    bool may_be_brief;           /* a form: of tasks elsewhere, if they touch tiles, a brief says all (ir/brief.h) */
+    uint32_t written;            /* of a form, and of what is tiled: bits, the accesses that do not only read */
     uint64_t full;               /* if bare: TI_FULL_BITS for each access */
     const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
 } ti_shape;

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "ir/brief.h"
 #include "plan/command/graph.h"
 #include "plan/command/multicast.h"
 #include "plan/command/peer_counters.h"
@@ -233,6 +234,8 @@ void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
 /* The same before anything else is asked: nothing waits that the task would have to follow. Looked at once only. */
 bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task);
+/* The same of a brief; if not, it has to become a task. */
+bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief);
 
 /* plan.c */
 /* Plan a task, whatever it is. */

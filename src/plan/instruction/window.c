@@ -324,6 +324,9 @@ bool ti_instruction_graph_is_waiting(const ti_instruction_graph *graph)
 ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
 {
     ti_vec_clear(&graph->emit.batch);
+    if (commands.count == 0) { /* a task that runs elsewhere: what waits does so for more */
+        return (ti_instruction_batch){ graph->emit.batch.data, 0 };
+    }
     /* One execution, which wants nothing, where nothing waits, passes by the window: nearly all tasks of a loop do. */
     if (!graph->refused && commands.count == 1 && commands.command[0]->kind == TI_COMMAND_EXECUTE &&
         graph->window.command.count == 0 && ti_instruction_compile_at_once(graph, commands.command[0])) {

@@ -452,26 +452,29 @@ static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 
 /* ---- tasks */
 
-/* A task on tiles of one buffer that placed tasks have written: no forward comes of it, and nobody need look at what is
- * only read. False if it is not that simple. */
-static bool tiles_pass_by(ti_forwards *f, const ti_task *task)
+/* A task on tiles that placed tasks have written: nobody need look at what is only read. */
+bool ti_forwards_pass(ti_forwards *f, const ti_shape *shape, const ti_footprint *tile, uint64_t id, int node)
 {
-    const ti_shape *shape = task->shape;
     ti_producer *found[TACIT_MAX_ACCESSES];
     uint32_t count = 0;
-    ti_producers *producers = f->buffer.data[shape->access[0].buffer->slot];
-    if (producers->loose > 0 || f->sources || f->explain) {
+    if (f->sources || f->explain) {
         return false;
     }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        ti_producer *p = ti_producers_of_box(producers, &shape->footprint[__builtin_ctz(writes)]);
-        if (!p || p->place < 0) {
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        ti_producers *producers = f->buffer.data[shape->access[i].buffer->slot];
+        if (producers->loose > 0) {
             return false;
         }
-        found[count++] = p;
+        if (shape->written >> i & 1) {
+            ti_producer *p = ti_producers_of_box(producers, &tile[i]);
+            if (!p || p->place < 0) {
+                return false;
+            }
+            found[count++] = p;
+        }
     }
     while (count) {
-        ti_producer_rewrite(found[--count], task->id, shape->place);
+        ti_producer_rewrite(found[--count], id, node);
     }
     return true;
 }
@@ -578,7 +581,8 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
 
 void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
-    if (task->shape->tiled && tiles_pass_by(f, task)) {
+    const ti_shape *shape = task->shape;
+    if (shape->tiled && ti_forwards_pass(f, shape, shape->footprint, task->id, shape->place)) {
         return;
     }
     switch (task->kind) {
@@ -598,5 +602,7 @@ void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
     case TI_TASK_HORIZON:
         f->point = task->id;
         break;
+    case TI_TASK_BRIEF:
+        TI_UNREACHABLE(); /* ti_forwards_pass */
     }
 }

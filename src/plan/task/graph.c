@@ -215,19 +215,19 @@ static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_acc
     }
 }
 
-/* The same for tiles of one buffer, all of which has been written. */
-static inline void track_tiles(ti_task_graph *graph, const ti_task *task, ti_tracker *tracker)
+/* The same for tiles of buffers, all of which have been written. */
+static inline void track_tiles(ti_task_graph *graph, const ti_shape *shape, const ti_footprint *tile, uint64_t id)
 {
-    const ti_shape *shape = task->shape;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (!(shape->written >> i & 1)) {
-            const ti_footprint *touched = &shape->footprint[i];
-            ti_tracker_read_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
+            tracked *b = tracked_of(graph, shape->access[i].buffer);
+            ti_tracker_read_tile(&b->tracker, tile[i].tile, &tile[i].bounding, id, &graph->deps);
         }
     }
     for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        const ti_footprint *touched = &shape->footprint[__builtin_ctz(writes)];
-        ti_tracker_write_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
+        const int i = __builtin_ctz(writes);
+        tracked *b = tracked_of(graph, shape->access[i].buffer);
+        ti_tracker_write_tile(&b->tracker, tile[i].tile, &tile[i].bounding, id, &graph->deps);
     }
 }
 
@@ -237,9 +237,8 @@ static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
     uint32_t writes = 0; /* bits: accesses */
-    tracked *b = shape->tiled ? tracked_of(graph, shape->access[0].buffer) : NULL;
-    if (b && is_complete(b)) {
-        track_tiles(graph, task, &b->tracker);
+    if (shape->tiled && is_complete(tracked_of(graph, shape->access[0].buffer))) {
+        track_tiles(graph, shape, shape->footprint, task->id);
         return;
     }
     for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -281,6 +280,8 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
     case TI_TASK_EPOCH:
     case TI_TASK_HORIZON:
         break;
+    case TI_TASK_BRIEF:
+        TI_UNREACHABLE(); /* ti_task_graph_add_brief */
     }
 }
 
@@ -338,15 +339,50 @@ static const ti_task *make_horizon(ti_task_graph *graph)
     return horizon;
 }
 
-size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+/* `out` has a task; how many there are with the horizon that may be due. */
+static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
-    finish(graph, task);
-    out[0] = task;
-    if (!ti_horizon_is_due(&graph->horizon)) {
+    if (TI_LIKELY(!ti_horizon_is_due(&graph->horizon))) {
         return 1;
     }
     out[1] = make_horizon(graph);
     return 2;
+}
+
+size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    finish(graph, task);
+    out[0] = task;
+    return with_horizon(graph, out);
+}
+
+/* ---- briefs */
+
+static inline bool are_complete(const ti_task_graph *graph, const ti_shape *form)
+{
+    for (uint32_t i = 0; i < form->accesses; i++) {
+        if (!is_complete(graph->buffer.data[form->access[i].buffer->slot])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
+                               const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    const ti_shape *form = what->form;
+    const uint64_t id = graph->next_id;
+    if (!are_complete(graph, form) ||
+        (graph->forwards && !ti_forwards_pass(graph->forwards, form, what->tile, id, what->place))) {
+        return 0;
+    }
+    graph->next_id++;
+    ti_deps_start(&graph->deps, id);
+    track_tiles(graph, form, what->tile, id);
+    ti_horizon_note(&graph->horizon, id, graph->deps.ids.data, graph->deps.ids.count);
+    out[0] = ti_brief_new(what, id, graph->deps.ids.data, graph->deps.ids.count, ti_arena_ring_top(&graph->arenas));
+    return with_horizon(graph, out);
 }
 
 void ti_task_graph_release(ti_task_graph *graph, uint64_t id)

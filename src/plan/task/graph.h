@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "grid/tile.h"
+#include "ir/brief.h"
 #include "ir/system.h"
 #include "ir/task.h"
 #include "plan/track/tracker.h"
@@ -39,6 +40,12 @@ void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, c
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
 enum { TI_TASK_GRAPH_BATCH = 2 };
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH]);
+
+/* The same of a task on another node that touches tiles, all of which the trackers know (ti_tracker_knows_tile), and
+ * none of which it touches twice if it writes it: out comes a brief. 0: it has to be a task, and nothing has
+ * changed. */
+size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
+                               const ti_task *out[TI_TASK_GRAPH_BATCH]);
 
 /* Horizon or epoch `id` has been executed: recycle what nobody refers to any more. */
 void ti_task_graph_release(ti_task_graph *graph, uint64_t id);

@@ -35,13 +35,13 @@ typedef struct ti_manner {
 enum { TI_READ_KINDS = 4 };
 
 typedef struct ti_producer {
-    uint64_t task;                       /* 0: merged */
-    int64_t volume;                      /* of what is left; 0: there is no such producer */
-    ti_box box;                          /* that it wrote, not merged */
+    uint64_t task;                       /* 0: merged. Of tiles nothing is looked at but this and the next two words */
     int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
     uint32_t tile : TI_TILE_BITS;        /* not merged: the number of the box, or 0 */
     uint32_t marked : 1;                 /* some of it has a mark */
     uint32_t whole : 1;                  /* nothing of it has gone since it was written */
+    int64_t volume;                      /* of what is left; 0: there is no such producer */
+    ti_box box;                          /* that it wrote, not merged */
     ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
     const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
