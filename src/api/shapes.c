@@ -204,7 +204,13 @@ static inline bool has_buffers(const ti_shapes *s, const form *f, const tacit_ta
         return false;
     }
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (t->access[i].buffer != f->buffer[i] || f->buffer[i]->info != shape->access[i].buffer) {
+        if (t->access[i].buffer != f->buffer[i]) {
+            return false;
+        }
+    }
+    for (uint32_t turns = shape->turns; turns; turns &= turns - 1) {
+        const int i = __builtin_ctz(turns);
+        if (f->buffer[i]->info != shape->access[i].buffer) {
             return false;
         }
     }
@@ -304,6 +310,9 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
     if (s->form && given->place.arg != s->node && has_many_tiles(s)) {
         m->hash = 0;
         return NULL;
+    }
+    if (s->form) {
+        ti_tile_spread(s->form->shape, &s->touched);
     }
     m->hash = ti_hash_fold((uint64_t)given->place.arg ^ TI_HASH_KEY, m->form_hash);
     for (uint32_t i = 0; i < m->accesses; i++) { /* in turn: sums are alike where those of numbers are */
@@ -554,7 +563,7 @@ bool ti_shapes_passes(const ti_shapes *s)
     return s->form && !s->asked.hash;
 }
 
-const ti_shape *ti_shapes_form(ti_shapes *s, const ti_touched **touched)
+const ti_shape *ti_shapes_form(ti_shapes *s, ti_touched **touched)
 {
     *touched = &s->touched;
     return s->form ? s->form->shape : NULL;

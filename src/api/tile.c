@@ -65,7 +65,7 @@ static inline bool comes_twice(const tacit_access *access, const ti_footprint *t
     return same;
 }
 
-/* Nearly always all accesses are of tiles that are known and apart, of buffers of so many dimensions. */
+/* Nearly always all accesses are of tiles that are known and apart. */
 static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *graph, const ti_shape *form, int dims,
                                                              const tacit_task *given, ti_touched *out)
 {
@@ -73,25 +73,26 @@ static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *grap
     const ti_tracker *tracker = NULL;
     uint32_t numbers = 0;
     for (uint32_t i = 0; i < form->accesses; i++) {
-        const ti_buffer_info *buffer = form->access[i].buffer;
-        if (i == 0 || buffer != form->access[i - 1].buffer) {
-            tiles = *ti_task_graph_tiles(graph, buffer, &tracker);
-            out->one_buffer = i == 0;
+        int64_t *corner = &out->corner[2 * (uint32_t)dims * i];
+        ti_footprint found;
+        if (form->turns >> i & 1) {
+            tiles = *ti_task_graph_tiles(graph, form->access[i].buffer, &tracker);
         }
-        if (TI_UNLIKELY(!tiles || !find_spans(given->access[i].mapper.c, tiles, dims, &out->tile[i]))) {
-            return false;
-        }
-        const uint32_t number = out->tile[i].tile;
-        if (TI_UNLIKELY(!ti_tracker_knows_tile(tracker, number))) {
+        if (TI_UNLIKELY(!tiles || !find_spans(given->access[i].mapper.c, tiles, dims, &found) ||
+                        !ti_tracker_knows_tile(tracker, found.tile))) {
             return false;
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (TI_UNLIKELY(out->tile[k].tile == number && form->access[k].buffer == buffer)) {
+            if (TI_UNLIKELY(out->number[k] == found.tile && form->access[k].buffer == form->access[i].buffer)) {
                 return false;
             }
         }
-        out->tile[i].boxes = 1;
-        numbers |= number;
+        for (int d = 0; d < dims; d++) {
+            corner[d] = found.bounding.min[d];
+            corner[dims + d] = found.bounding.max[d];
+        }
+        out->number[i] = found.tile;
+        numbers |= found.tile;
     }
     const uint64_t each = ~(uint64_t)0 / ((1 << TI_FULL_BITS) - 1); /* one bit for each access */
     out->full = (7u << dims & 7) * each;
@@ -103,16 +104,21 @@ static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *grap
 bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
-    const int dims = form->accesses ? form->access[0].buffer->dims : 0;
-    for (uint32_t i = 1; i < form->accesses; i++) {
-        if (form->access[i].buffer->dims != dims) {
-            return false;
-        }
+    if (!form->may_be_brief) {
+        return false;
     }
-    return dims == 2   ? fill_tiles(graph, form, 2, given, out)
-           : dims == 1 ? fill_tiles(graph, form, 1, given, out)
-           : dims == 3 ? fill_tiles(graph, form, 3, given, out)
-                       : false;
+    return form->tile_dims == 2   ? fill_tiles(graph, form, 2, given, out)
+           : form->tile_dims == 1 ? fill_tiles(graph, form, 1, given, out)
+                                  : fill_tiles(graph, form, 3, given, out);
+}
+
+void ti_tile_spread(const ti_shape *form, ti_touched *touched)
+{
+    for (uint32_t i = 0; touched->of_form && i < form->accesses; i++) {
+        touched->tile[i] = (ti_footprint){ .boxes = 1,
+                                           .tile = touched->number[i],
+                                           .bounding = ti_brief_box(touched->corner, form->tile_dims, i) };
+    }
 }
 
 static inline bool is_constant(const tacit_access *a)
@@ -126,7 +132,7 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     const tacit_buffer *buffer = NULL;
     const ti_tracker *tracker = NULL;
     ti_tiles **tiles = NULL;
-    uint32_t numbers = 0, buffers = 0;
+    uint32_t numbers = 0;
     uint64_t all_full = 0;
     bool apart = true;
     for (uint32_t i = 0; i < accesses; i++) {
@@ -138,7 +144,6 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
             }
             *usable = buffer = a->buffer;
             tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
-            buffers++;
         }
         const int dims = buffer->info->dims;
         unsigned full = 7u << dims & 7;
@@ -160,7 +165,6 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     out->full = all_full;
     out->numbers = numbers;
     out->apart = apart;
-    out->one_buffer = buffers == 1;
     out->of_form = false;
     return true;
 }
@@ -184,14 +188,17 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     ti_footprint *footprint = (ti_footprint *)(form + 1);
     ti_access *access = (ti_access *)(footprint + shape->accesses);
     *form = *shape;
-    form->may_be_brief = form->tiled = shape->accesses > 0 && shape->oversubscribe == 1;
-    form->may_be_brief &= !shape->pure && shape->orders == 0;
+    form->may_be_brief = shape->accesses > 0 && shape->oversubscribe == 1 && !shape->pure && shape->orders == 0;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         access[i] = shape->access[i];
         access[i].mapper = NULL;
-        form->tiled = form->tiled && access[i].buffer == access[0].buffer;
-        form->written |= (uint32_t)(access[i].mode != TACIT_READ) << i;
+        form->tile_dims = access[0].buffer->dims;
+        form->may_be_brief = form->may_be_brief && access[i].buffer->dims == form->tile_dims;
+        form->reads |= (uint32_t)ti_access_reads(&access[i]) << i;
+        form->writes |= (uint32_t)ti_access_writes(&access[i]) << i;
+        form->turns |= (uint32_t)(i == 0 || access[i].buffer != access[i - 1].buffer) << i;
     }
+    form->may_be_brief = form->may_be_brief && form->tile_dims > 0;
     form->name = ti_arena_copy(arena, shape->name, strlen(shape->name) + 1);
     form->access = access;
     form->order = NULL;
@@ -223,7 +230,7 @@ static inline bool is_foreign(const ti_system *system, const ti_shape *form, con
                               const ti_touched *touched)
 {
     bool foreign = given->place.arg != system->node && !form->pure && !system->explain && !system->record;
-    const uint32_t buffers = touched->of_form ? 0 : form->tiled && touched->one_buffer ? 1 : form->accesses;
+    const uint32_t buffers = touched->of_form ? 0 : form->accesses;
     for (uint32_t i = 0; i < buffers && foreign; i++) {
         foreign = given->access[i].buffer->info == form->access[i].buffer;
     }
@@ -241,12 +248,11 @@ static inline void fill_footprints(ti_shape *shape, const ti_touched *touched)
     shape->full = touched->full;
 }
 
-static inline ti_shape *foreign_shape(const ti_shape *form, const ti_touched *touched, ti_arena *arena)
+static inline ti_shape *foreign_shape(const ti_shape *form, ti_arena *arena)
 {
     ti_shape *shape = ti_arena_alloc(arena, bytes_to_accesses(form->accesses));
     *shape = *form;
     shape->bare = true;
-    shape->tiled = form->tiled && touched->apart && touched->one_buffer;
     return shape;
 }
 
@@ -263,7 +269,6 @@ static TI_NOINLINE ti_shape *whole_shape(const ti_shape *form, const tacit_task 
                           (unsigned)(touched->full >> TI_FULL_BITS * i));
     }
     shape->access = access;
-    shape->tiled = false;
     return shape;
 }
 
@@ -275,7 +280,7 @@ const ti_shape *ti_tile_shape(const tacit_context *ctx, const ti_shape *form, co
         (!touched->apart && clash(form->access, given, touched->tile, form->accesses))) {
         return NULL;
     }
-    ti_shape *shape = is_foreign(system, form, given, touched) ? foreign_shape(form, touched, arena)
+    ti_shape *shape = is_foreign(system, form, given, touched) ? foreign_shape(form, arena)
                                                                : whole_shape(form, given, touched, arena);
     fill_footprints(shape, touched);
     shape->place = given->place.arg;

@@ -71,15 +71,15 @@ static inline uint64_t hash_component(const tacit_component *c, uint64_t place)
 }
 
 /* The same as of the mapper that ti_mapper_of_tile makes; `full` of the access. */
-static uint32_t hash_tile(int dims, const int64_t *min, const int64_t *max, uint64_t full)
+static uint32_t hash_tile(int dims, const ti_box *box, uint64_t full)
 {
     uint64_t h = 0;
     for (int d = 0; d < dims; d++) {
         tacit_component c;
         memset(&c, 0, sizeof(c));
         c.kind = full >> d & 1 ? TACIT_COMPONENT_FULL : TACIT_COMPONENT_SPAN;
-        c.lo = full >> d & 1 ? 0 : min[d];
-        c.hi = full >> d & 1 ? 0 : max[d];
+        c.lo = full >> d & 1 ? 0 : box->min[d];
+        c.hi = full >> d & 1 ? 0 : box->max[d];
         h += hash_component(&c, 2 * (uint64_t)d);
     }
     return fold(h);
@@ -89,8 +89,7 @@ static uint32_t hash_mappers(const ti_shape *shape, uint32_t index)
 {
     const ti_access *access = &shape->access[index];
     if (shape->bare) {
-        const ti_box *box = shape->footprint[index].box;
-        return hash_tile(access->buffer->dims, box->min, box->max, shape->full >> TI_FULL_BITS * index);
+        return hash_tile(access->buffer->dims, shape->footprint[index].box, shape->full >> TI_FULL_BITS * index);
     }
     uint64_t h = access->custom ? (uint64_t)access->custom->handle + 1 : 0;
     for (uint32_t i = 0; i < access->mappers && !access->custom; i++) {
@@ -164,12 +163,10 @@ static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
 static void add_tiles(const ti_task *brief, ti_submission *out)
 {
     const ti_brief *b = ti_brief_of(brief);
-    const int64_t *corner = b->corner;
+    const int dims = brief->shape->tile_dims;
     for (uint32_t i = 0; i < brief->shape->accesses; i++) {
-        const ti_access *a = &brief->shape->access[i];
-        const int dims = a->buffer->dims;
-        add_access(a, hash_tile(dims, corner, corner + dims, b->full >> TI_FULL_BITS * i), out);
-        corner += (ptrdiff_t)2 * dims;
+        const ti_box box = ti_brief_box(b->corner, dims, i);
+        add_access(&brief->shape->access[i], hash_tile(dims, &box, b->full >> TI_FULL_BITS * i), out);
     }
     out->place = b->place;
 }

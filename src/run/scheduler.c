@@ -136,6 +136,10 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
         if (!task) {
             return close_if_idle(s) || any;
         }
+        const ti_task *next = ti_ring_next(&s->tasks);
+        if (next) {
+            ti_command_graph_expect(s->commands, next);
+        }
         plan(s, task);
         any = true;
     }

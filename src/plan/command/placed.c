@@ -105,63 +105,7 @@ static inline bool is_overwritten(const ti_access *access, const ti_version_map 
     return access->mode == TACIT_UPDATE && ti_version_map_stays_apart(map);
 }
 
-/* A tile that nodes have written, if nobody holds parts of it only; or NULL. */
-static inline ti_version *tile_of_nodes(const ti_version_map *map, uint32_t tile)
-{
-    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
-    return v && v->tile == tile && v->kind == TI_WRITER_NODES && !ti_copies_readers(v->copies) ? v : NULL;
-}
-
-/* A task on tiles: false if it is not that simple, or this node has to send one of them; then nothing has changed. */
-static inline __attribute__((always_inline)) bool tiles_pass_by(ti_command_graph *graph, const ti_shape *shape, int node,
-                                                                const uint32_t *tile)
-{
-    ti_version *entry[TACIT_MAX_ACCESSES];
-    ti_command_buffer *state[TACIT_MAX_ACCESSES];
-    uint32_t joins = 0; /* bits: accesses */
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        const ti_access *access = &shape->access[i];
-        const bool again = i > 0 && access->buffer == access[-1].buffer;
-        state[i] = again ? state[i - 1] : plain_buffer(graph, shape, access->buffer);
-        if (!again && (!state[i] || !ti_version_map_stays_apart(&state[i]->versions))) {
-            return false;
-        }
-        entry[i] = tile_of_nodes(&state[i]->versions, tile[i]);
-        if (!entry[i]) {
-            return false;
-        }
-        if (ti_access_reads(access) && !ti_version_holds(entry[i], node)) {
-            if (ti_version_writer_for(entry[i], node) == graph->system->node) {
-                return false;
-            }
-            joins |= (uint32_t)1 << i;
-        }
-    }
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        ti_replay_lose(&state[i]->replay);
-    }
-    for (joins &= ~shape->written; joins; joins &= joins - 1) { /* what is overwritten need not be read first */
-        const int i = __builtin_ctz(joins);
-        ti_version_map_join(&state[i]->versions, entry[i], node);
-    }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        const int i = __builtin_ctz(writes);
-        ti_version_map_own(&state[i]->versions, entry[i], node);
-    }
-    return true;
-}
-
-static bool tiled_passes_by(ti_command_graph *graph, const ti_task *task)
-{
-    const ti_shape *shape = task->shape;
-    uint32_t tile[TACIT_MAX_ACCESSES];
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        tile[i] = shape->footprint[i].tile;
-    }
-    return shape->place != graph->system->node && tiles_pass_by(graph, shape, shape->place, tile);
-}
-
-static bool any_pass_by(ti_command_graph *graph, const ti_task *task)
+bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
     const int node = shape->place;
@@ -200,11 +144,6 @@ static bool any_pass_by(ti_command_graph *graph, const ti_task *task)
     return true;
 }
 
-bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
-{
-    return (task->shape->tiled && !task->forwards && tiled_passes_by(graph, task)) || any_pass_by(graph, task);
-}
-
 /* Whether nothing waits that this task might have to wait for, too. */
 static inline bool may_pass(const ti_command_graph *graph)
 {
@@ -214,17 +153,84 @@ static inline bool may_pass(const ti_command_graph *graph)
 bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
-    if (!may_pass(graph) ||
-        (!shape->tiled && (task->kind != TI_TASK_EXECUTE || shape->place < 0 || ti_box_is_empty(&shape->range)))) {
+    if (!may_pass(graph) || task->kind != TI_TASK_EXECUTE || shape->place < 0 || ti_box_is_empty(&shape->range)) {
         return false;
     }
     graph->looked_at = task->id;
     return ti_command_passes_by(graph, task);
 }
 
+/* ---- briefs */
+
+/* A tile that nodes have written, if nobody holds parts of it only; or NULL. */
+static inline ti_version *tile_of_nodes(const ti_version_map *map, uint32_t tile)
+{
+    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
+    return v && v->tile == tile && v->kind == TI_WRITER_NODES && !ti_copies_readers(v->copies) ? v : NULL;
+}
+
+/* Find the versions of what a brief touches, up to date. Bits: accesses whose tiles its node has to get from others
+ * before it reads them. False: it is not that simple, or this node sends one of them. */
+static inline bool find_tiles(ti_command_graph *graph, const ti_task *brief, ti_version **entry, uint32_t *lacks)
+{
+    const ti_shape *form = brief->shape;
+    const ti_brief *b = ti_brief_of(brief);
+    const ti_version_map *map = NULL;
+    *lacks = 0;
+    for (uint32_t i = 0; i < form->accesses; i++) {
+        if (form->turns >> i & 1) {
+            ti_command_buffer *state = plain_buffer(graph, form, form->access[i].buffer);
+            if (!state || !ti_version_map_stays_apart(&state->versions)) {
+                return false;
+            }
+            map = &state->versions;
+        }
+        ti_version *v = entry[i] = tile_of_nodes(map, b->tile[i]);
+        if (!v) {
+            return false;
+        }
+        if ((form->reads >> i & 1) && !ti_version_holds(v, b->place)) {
+            if (ti_version_writer_for(v, b->place) == graph->system->node) {
+                return false;
+            }
+            *lacks |= (uint32_t)1 << i;
+        }
+    }
+    return true;
+}
+
 bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief)
 {
-    const ti_brief *b = ti_brief_of(brief);
-    TI_ASSERT(b->place != graph->system->node);
-    return may_pass(graph) && tiles_pass_by(graph, brief->shape, b->place, b->tile);
+    const ti_shape *form = brief->shape;
+    const int node = ti_brief_of(brief)->place;
+    ti_version *entry[TACIT_MAX_ACCESSES];
+    uint32_t lacks;
+    TI_ASSERT(node != graph->system->node);
+    if (!may_pass(graph) || !find_tiles(graph, brief, entry, &lacks)) {
+        return false;
+    }
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        ti_replay_lose(&graph->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]->replay);
+    }
+    for (lacks &= ~form->writes; lacks; lacks &= lacks - 1) { /* what is overwritten need not be read first */
+        const int i = __builtin_ctz(lacks);
+        ti_version_map_join(&graph->buffer.data[form->access[i].buffer->slot]->versions, entry[i], node);
+    }
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const int i = __builtin_ctz(writes);
+        ti_version_map_own(&graph->buffer.data[form->access[i].buffer->slot]->versions, entry[i], node);
+    }
+    return true;
+}
+
+void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task)
+{
+    const ti_brief *b = ti_brief_of(task);
+    for (uint32_t i = 0; task->kind == TI_TASK_BRIEF && i < task->shape->accesses; i++) {
+        const uint32_t slot = task->shape->access[i].buffer->slot;
+        const ti_command_buffer *state = slot < graph->buffer.count ? graph->buffer.data[slot] : NULL;
+        if (state) {
+            __builtin_prefetch((const void *)(uintptr_t)ti_tile_note_of(state->versions.tiles, b->tile[i]), 1);
+        }
+    }
 }

@@ -452,26 +452,26 @@ static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 
 /* ---- tasks */
 
-/* A task on tiles that placed tasks have written: nobody need look at what is only read. */
-bool ti_forwards_pass(ti_forwards *f, const ti_shape *shape, const ti_footprint *tile, uint64_t id, int node)
+/* Nobody need look at what is only read. */
+bool ti_forwards_pass(ti_forwards *f, const ti_shape *form, const uint32_t *tile, uint64_t id, int node)
 {
     ti_producer *found[TACIT_MAX_ACCESSES];
     uint32_t count = 0;
     if (f->sources || f->explain) {
         return false;
     }
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        ti_producers *producers = f->buffer.data[shape->access[i].buffer->slot];
-        if (producers->loose > 0) {
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        if (f->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]->loose > 0) {
             return false;
         }
-        if (shape->written >> i & 1) {
-            ti_producer *p = ti_producers_of_box(producers, &tile[i]);
-            if (!p || p->place < 0) {
-                return false;
-            }
-            found[count++] = p;
+    }
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const int i = __builtin_ctz(writes);
+        ti_producer *p = ti_producers_of_tile(f->buffer.data[form->access[i].buffer->slot], tile[i]);
+        if (!p || p->place < 0) {
+            return false;
         }
+        found[count++] = p;
     }
     while (count) {
         ti_producer_rewrite(found[--count], id, node);
@@ -479,7 +479,8 @@ bool ti_forwards_pass(ti_forwards *f, const ti_shape *shape, const ti_footprint 
     return true;
 }
 
-/* The same of several buffers, of tiles whose numbers are not known, or where sources are wanted. */
+/* A task of which no forward comes, and which writes what placed tasks have written: the same, of any boxes, and where
+ * sources are wanted. */
 static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     const ti_shape *shape = task->shape;
@@ -581,10 +582,6 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
 
 void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
-    const ti_shape *shape = task->shape;
-    if (shape->tiled && ti_forwards_pass(f, shape, shape->footprint, task->id, shape->place)) {
-        return;
-    }
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:

@@ -215,32 +215,12 @@ static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_acc
     }
 }
 
-/* The same for tiles of buffers, all of which have been written. */
-static inline void track_tiles(ti_task_graph *graph, const ti_shape *shape, const ti_footprint *tile, uint64_t id)
-{
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (!(shape->written >> i & 1)) {
-            tracked *b = tracked_of(graph, shape->access[i].buffer);
-            ti_tracker_read_tile(&b->tracker, tile[i].tile, &tile[i].bounding, id, &graph->deps);
-        }
-    }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        const int i = __builtin_ctz(writes);
-        tracked *b = tracked_of(graph, shape->access[i].buffer);
-        ti_tracker_write_tile(&b->tracker, tile[i].tile, &tile[i].bounding, id, &graph->deps);
-    }
-}
-
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update follows as a
  * write all that it would as a read. */
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
     uint32_t writes = 0; /* bits: accesses */
-    if (shape->tiled && is_complete(tracked_of(graph, shape->access[0].buffer))) {
-        track_tiles(graph, shape, shape->footprint, task->id);
-        return;
-    }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (shape->access[i].mode == TACIT_READ) {
             track_read(graph, task, tracked_of(graph, shape->access[i].buffer), &shape->footprint[i]);
@@ -358,30 +338,65 @@ size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out
 
 /* ---- briefs */
 
+/* The buffer of an access. `b` is that of the first one, which nearly always is the only buffer. */
+static inline tracked *tracked_by(const ti_task_graph *graph, const ti_shape *form, uint32_t access, tracked *b)
+{
+    return TI_LIKELY(form->turns == 1) ? b : graph->buffer.data[form->access[access].buffer->slot];
+}
+
 static inline bool are_complete(const ti_task_graph *graph, const ti_shape *form)
 {
-    for (uint32_t i = 0; i < form->accesses; i++) {
-        if (!is_complete(graph->buffer.data[form->access[i].buffer->slot])) {
-            return false;
+    bool complete = true;
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        complete = complete && is_complete(graph->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]);
+    }
+    return complete;
+}
+
+static TI_NOINLINE void track_box(ti_task_graph *graph, const ti_brief_desc *what, uint32_t access, tracked *b,
+                                  bool writes)
+{
+    const ti_box box = ti_brief_box(what->corner, what->form->tile_dims, access);
+    (writes ? ti_tracker_write_any : ti_tracker_read_any)(&b->tracker, what->tile[access], &box, graph->next_id,
+                                                          &graph->deps);
+}
+
+/* Reads first, as in track_accesses. */
+static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
+{
+    const ti_shape *form = what->form;
+    const uint64_t id = graph->next_id;
+    tracked *first = graph->buffer.data[form->access[0].buffer->slot];
+    for (uint32_t reads = form->reads & ~form->writes; reads; reads &= reads - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(reads);
+        tracked *b = tracked_by(graph, form, i, first);
+        if (TI_UNLIKELY(!ti_tracker_read_number(&b->tracker, what->tile[i], id, &graph->deps))) {
+            track_box(graph, what, i, b, false);
         }
     }
-    return true;
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(writes);
+        tracked *b = tracked_by(graph, form, i, first);
+        if (TI_UNLIKELY(!ti_tracker_write_number(&b->tracker, what->tile[i], id, &graph->deps))) {
+            track_box(graph, what, i, b, true);
+        }
+    }
 }
 
 size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
                                const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
-    const ti_shape *form = what->form;
     const uint64_t id = graph->next_id;
-    if (!are_complete(graph, form) ||
-        (graph->forwards && !ti_forwards_pass(graph->forwards, form, what->tile, id, what->place))) {
+    const ti_deps *deps = &graph->deps;
+    if (!are_complete(graph, what->form) ||
+        (graph->forwards && !ti_forwards_pass(graph->forwards, what->form, what->tile, id, what->place))) {
         return 0;
     }
-    graph->next_id++;
     ti_deps_start(&graph->deps, id);
-    track_tiles(graph, form, what->tile, id);
-    ti_horizon_note(&graph->horizon, id, graph->deps.ids.data, graph->deps.ids.count);
-    out[0] = ti_brief_new(what, id, graph->deps.ids.data, graph->deps.ids.count, ti_arena_ring_top(&graph->arenas));
+    track_brief(graph, what);
+    graph->next_id++;
+    ti_horizon_note(&graph->horizon, id, deps->ids.data, deps->ids.count);
+    out[0] = ti_brief_new(what, id, deps->ids.data, deps->ids.count, ti_arena_ring_top(&graph->arenas));
     return with_horizon(graph, out);
 }
 

@@ -41,9 +41,8 @@ void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, c
 enum { TI_TASK_GRAPH_BATCH = 2 };
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH]);
 
-/* The same of a task on another node that touches tiles, all of which the trackers know (ti_tracker_knows_tile), and
- * none of which it touches twice if it writes it: out comes a brief. 0: it has to be a task, and nothing has
- * changed. */
+/* The same of a task on another node that touches tiles, all of which the trackers know (ti_tracker_knows_tile), each
+ * once: out comes a brief. 0: it has to be a task, and nothing has changed. */
 size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
                                const ti_task *out[TI_TASK_GRAPH_BATCH]);
 

@@ -101,13 +101,15 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
 /* Of a box that is an entry of the map without a mark, and all that its producer wrote: that producer, if it is found
  * without a search. Else NULL. */
 ti_producer *ti_producers_near(ti_producers *producers, const ti_footprint *touched); /* without a number */
+static inline ti_producer *ti_producers_of_tile(ti_producers *producers, uint32_t tile)
+{
+    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(producers->tiles, tile);
+    return p && p->tile == tile && p->task && p->whole && !p->marked ? p : NULL;
+}
 static inline ti_producer *ti_producers_of_box(ti_producers *producers, const ti_footprint *touched)
 {
-    if (TI_UNLIKELY(!touched->tile)) {
-        return ti_producers_near(producers, touched);
-    }
-    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(producers->tiles, touched->tile);
-    return p && p->tile == touched->tile && p->task && p->whole && !p->marked ? p : NULL;
+    return TI_LIKELY(touched->tile) ? ti_producers_of_tile(producers, touched->tile)
+                                    : ti_producers_near(producers, touched);
 }
 /* A task that is placed on a node writes such a box; nobody wants to know names. */
 static inline void ti_producer_rewrite(ti_producer *p, uint64_t task, int place)
