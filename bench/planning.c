@@ -24,8 +24,8 @@ static void release(planning *p)
 static void plan_commands(planning *p)
 {
     for (size_t i = 0; i < p->made.count; i++) {
-        if (i + 1 < p->made.count) {
-            ti_command_graph_expect(p->commands, p->made.data[i + 1]);
+        if (i + TI_COMMAND_EXPECTED < p->made.count) {
+            ti_command_graph_expect(p->commands, p->made.data[i + TI_COMMAND_EXPECTED]);
         }
         ti_command_batch batch = ti_command_graph_add(p->commands, &p->made.data[i], 1);
         ti_vec_reserve(&p->command, p->command.count + batch.count);

@@ -169,6 +169,7 @@ void ti_shapes_destroy(ti_shapes *s)
         ti_map_fini(&s->chains);
         ti_free(s->seen, s->seen_sets * sizeof(*s->seen));
         ti_vec_fini(&s->free_numbers);
+        ti_vec_fini(&s->touched.follower);
         TI_DELETE(s);
     }
 }
@@ -217,12 +218,13 @@ static inline bool has_buffers(const ti_shapes *s, const form *f, const tacit_ta
     return true;
 }
 
-/* The same for the next time, of usable buffers. */
+/* The same for the next time, of usable buffers, if they are all those of the form. */
 static void note_buffers(const ti_shapes *s, form *f, const tacit_task *t)
 {
     f->losses = s->losses;
     for (uint32_t i = 0; i < f->shape->accesses; i++) {
         f->buffer[i] = t->access[i].buffer;
+        f->losses = t->access[i].buffer->info == f->shape->access[i].buffer ? f->losses : 0;
     }
 }
 

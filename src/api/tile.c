@@ -28,22 +28,27 @@ static inline bool fill_box(const tacit_access *a, ti_footprint *out, unsigned *
     return true;
 }
 
-/* Whether the components are `dims` spans that make a box which has a number: then they are good ones. */
+/* Whether the components are `dims` spans: the box that they make, which may be none. */
+static inline __attribute__((always_inline)) bool box_of_spans(const tacit_component *c, int dims, ti_box *box)
+{
+    int others = 0;
+    *box = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
+    for (int d = 0; d < dims; d++) {
+        others |= c[d].kind ^ TACIT_COMPONENT_SPAN;
+        box->min[d] = c[d].lo;
+        box->max[d] = c[d].hi;
+    }
+    return others == 0;
+}
+
+/* Whether they make a box which has a number: then they are good ones. */
 static inline __attribute__((always_inline)) bool find_spans(const tacit_component *c, const ti_tiles *tiles, int dims,
                                                              ti_footprint *out)
 {
-    ti_box box = { { 0, 0, 0 }, { 1, 1, 1 } };
-    int others = 0;
-    for (int d = 0; d < dims; d++) {
-        others |= c[d].kind ^ TACIT_COMPONENT_SPAN;
-        box.min[d] = c[d].lo;
-        box.max[d] = c[d].hi;
-    }
-    if (TI_UNLIKELY(others)) {
+    if (TI_UNLIKELY(!box_of_spans(c, dims, &out->bounding))) {
         return false;
     }
-    out->bounding = box;
-    out->tile = ti_tiles_find(tiles, dims, &box);
+    out->tile = ti_tiles_find(tiles, dims, &out->bounding);
     return out->tile > 0;
 }
 
@@ -65,6 +70,52 @@ static inline bool comes_twice(const tacit_access *access, const ti_footprint *t
     return same;
 }
 
+static TI_NOINLINE void note_follower(ti_touched *touched, uint32_t number, uint32_t follower)
+{
+    while (touched->follower.count <= number) {
+        ti_vec_push(&touched->follower, 0);
+    }
+    touched->follower.data[number] = follower;
+}
+
+static inline uint32_t follower_of(const ti_touched *touched, uint32_t number)
+{
+    return number < touched->follower.count ? touched->follower.data[number] : 0;
+}
+
+static inline __attribute__((always_inline)) bool is_box(const ti_tiles *tiles, int dims, uint32_t number,
+                                                         const ti_box *box)
+{
+    return number > 0 && number <= tiles->count && ti_tile_has_box(tiles, dims, number, box);
+}
+
+/* The number of a box that an access touches, or 0. It is nearly always that which came after the last one before, so
+ * the next one is brought into the caches: of 100 000 tiles little is there. */
+static inline __attribute__((always_inline)) uint32_t find_number(const ti_task_graph *graph,
+                                                                  const ti_buffer_info *buffer, const ti_tiles *tiles,
+                                                                  int dims, const ti_box *box, uint32_t access,
+                                                                  ti_touched *touched)
+{
+    const uint32_t latest = touched->latest[access], guess = follower_of(touched, latest);
+    uint32_t number = guess;
+    if (is_box(tiles, dims, latest, box)) {
+        return latest;
+    }
+    if (TI_UNLIKELY(!is_box(tiles, dims, guess, box))) {
+        number = ti_tiles_find(tiles, dims, box);
+        if (number && latest) {
+            note_follower(touched, latest, number);
+        }
+    }
+    touched->latest[access] = number;
+    const uint32_t next = follower_of(touched, number);
+    if (next > 0 && next <= tiles->count) {
+        __builtin_prefetch(&tiles->corner.data[(size_t)2 * (size_t)dims * (next - 1)]);
+        ti_task_graph_expect(graph, buffer, next);
+    }
+    return number;
+}
+
 /* Nearly always all accesses are of tiles that are known and apart. */
 static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *graph, const ti_shape *form, int dims,
                                                              const tacit_task *given, ti_touched *out)
@@ -73,26 +124,30 @@ static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *grap
     const ti_tracker *tracker = NULL;
     uint32_t numbers = 0;
     for (uint32_t i = 0; i < form->accesses; i++) {
+        const ti_buffer_info *buffer = form->access[i].buffer;
         int64_t *corner = &out->corner[2 * (uint32_t)dims * i];
-        ti_footprint found;
+        ti_box box;
         if (form->turns >> i & 1) {
-            tiles = *ti_task_graph_tiles(graph, form->access[i].buffer, &tracker);
+            tiles = *ti_task_graph_tiles(graph, buffer, &tracker);
         }
-        if (TI_UNLIKELY(!tiles || !find_spans(given->access[i].mapper.c, tiles, dims, &found) ||
-                        !ti_tracker_knows_tile(tracker, found.tile))) {
+        if (TI_UNLIKELY(!tiles || !box_of_spans(given->access[i].mapper.c, dims, &box))) {
+            return false;
+        }
+        const uint32_t number = find_number(graph, buffer, tiles, dims, &box, i, out);
+        if (TI_UNLIKELY(!number || !ti_tracker_knows_tile(tracker, number))) {
             return false;
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (TI_UNLIKELY(out->number[k] == found.tile && form->access[k].buffer == form->access[i].buffer)) {
+            if (TI_UNLIKELY(out->number[k] == number && form->access[k].buffer == buffer)) {
                 return false;
             }
         }
         for (int d = 0; d < dims; d++) {
-            corner[d] = found.bounding.min[d];
-            corner[dims + d] = found.bounding.max[d];
+            corner[d] = box.min[d];
+            corner[dims + d] = box.max[d];
         }
-        out->number[i] = found.tile;
-        numbers |= found.tile;
+        out->number[i] = number;
+        numbers |= number;
     }
     const uint64_t each = ~(uint64_t)0 / ((1 << TI_FULL_BITS) - 1); /* one bit for each access */
     out->full = (7u << dims & 7) * each;

@@ -15,6 +15,10 @@ typedef struct ti_touched {
     bool of_form;    /* found by ti_tile_fill_known: numbers and corners instead of `tile` (ti_tile_spread) */
     uint32_t number[TACIT_MAX_ACCESSES]; /* as in a brief (ir/brief.h) */
     int64_t corner[TACIT_MAX_ACCESSES * 2 * TACIT_MAX_DIMS];
+    /* Programs of tiles go through them in the same order again and again. By access, the number that was found last;
+     * by number, that which came after it in the same access. Guesses: of whichever buffer. */
+    uint32_t latest[TACIT_MAX_ACCESSES];
+    TI_VEC(uint32_t) follower;
 } ti_touched;
 
 /* Fill it for the first `accesses`. False: one of them has another mapper, or touches nothing, or is not good. *usable

@@ -687,8 +687,12 @@ static void every_byte_of_a_form_counts(void **state)
     memcpy(t.access, from.access, sizeof(t.access));
     ti_shape *shape = ti_shape_new(&arena, "tile");
     ti_touched *tiles;
+    ti_access *access = ti_arena_alloc_zero(&arena, 3 * sizeof(ti_access));
+    for (int i = 0; i < 3; i++) {
+        access[i].buffer = from.access[i].buffer->info;
+    }
     shape->accesses = 3;
-    shape->access = ti_arena_alloc_zero(&arena, 3 * sizeof(ti_access));
+    shape->access = access;
     for (uint64_t i = 1; i < 3; i++) {
         assert_null(ti_shapes_find(shapes, &t, i));
         assert_null(ti_shapes_form(shapes, &tiles));

@@ -452,6 +452,11 @@ static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 
 /* ---- tasks */
 
+void ti_forwards_expect(const ti_forwards *f, const ti_buffer_info *buffer, uint32_t tile)
+{
+    __builtin_prefetch((const void *)(uintptr_t)ti_tile_note_of(f->buffer.data[buffer->slot]->tiles, tile), 1);
+}
+
 /* Nobody need look at what is only read. */
 bool ti_forwards_pass(ti_forwards *f, const ti_shape *form, const uint32_t *tile, uint64_t id, int node)
 {

@@ -109,6 +109,18 @@ ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffe
     return &b->tiles;
 }
 
+void ti_task_graph_expect(const ti_task_graph *graph, const ti_buffer_info *buffer, uint32_t tile)
+{
+    const ti_tracker *t = &graph->buffer.data[buffer->slot]->tracker;
+    const uint64_t note = ti_tile_note_of(t->tiles, tile);
+    if (note && !(note & TI_TRACKER_PARTS)) {
+        __builtin_prefetch(&t->record.data[note - 1], 1);
+    }
+    if (graph->forwards) {
+        ti_forwards_expect(graph->forwards, buffer, tile);
+    }
+}
+
 static void say_uninitialised(const ti_shape *shape, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];

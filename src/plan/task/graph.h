@@ -30,6 +30,9 @@ ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
  * have few entries then. `tracker` (or NULL) gets what tells which of them are entries. */
 ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_tracker **tracker);
 
+/* This tile of the buffer is likely to come soon: what is known of it is brought into the caches. */
+void ti_task_graph_expect(const ti_task_graph *graph, const ti_buffer_info *buffer, uint32_t tile);
+
 /* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a
  * sentence. */
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why);
