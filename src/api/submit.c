@@ -315,8 +315,8 @@ static inline bool submit_brief(tacit_context *ctx, const ti_shape *form, const 
     return ti_runtime_submit_brief(ctx->runtime, &what);
 }
 
-static tacit_status make_of_form(tacit_context *ctx, const ti_shape *form, const tacit_task *given,
-                                 ti_touched *touched, const ti_shape **out)
+static tacit_status make_of_form(tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *touched,
+                                 const ti_shape **out)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     ti_arena *arena = ti_task_graph_arena(graph);

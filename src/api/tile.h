@@ -11,8 +11,8 @@ typedef struct ti_touched {
                                             * it is all of the buffer, or if there are no numbers left */
     uint64_t full;                         /* TI_FULL_BITS for each: bit d, all of dimension d, whatever it is */
     uint32_t numbers;                      /* the bits of all of them */
-    bool apart;      /* all have been written, and none meets another: they are entries of the task graph's trackers */
-    bool of_form;    /* found by ti_tile_fill_known: numbers and corners instead of `tile` (ti_tile_spread) */
+    bool apart;   /* all have been written, and none meets another: they are entries of the task graph's trackers */
+    bool of_form; /* found by ti_tile_fill_known: numbers and corners instead of `tile` (ti_tile_spread) */
     uint32_t number[TACIT_MAX_ACCESSES]; /* as in a brief (ir/brief.h) */
     int64_t corner[TACIT_MAX_ACCESSES * 2 * TACIT_MAX_DIMS];
     /* Programs of tiles go through them in the same order again and again. By access, the number that was found last;

@@ -137,7 +137,7 @@ typedef struct ti_shape {
     bool may_be_brief;
     int tile_dims;                 /* then, of all its buffers */
     uint32_t reads, writes, turns; /* bits: the accesses that do; and those to another buffer than the one before */
-    uint64_t full;               /* if bare: TI_FULL_BITS for each access */
+    uint64_t full;                 /* if bare: TI_FULL_BITS for each access */
     const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
 } ti_shape;
 

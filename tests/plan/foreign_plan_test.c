@@ -189,8 +189,9 @@ static uint64_t nodes_agree(uint64_t own_seed)
             if (ti_command_graph_digest(p[i].commands) != ti_command_graph_digest(p[0].commands) ||
                 ti_command_graph_digest(p[i].commands) != ti_command_graph_digest(whole[i].commands) ||
                 b.sent[i] != b.received[i] || b.sent[i] != of_whole.sent[i]) {
-                fail_msg("seed %llu, block %d: node %d of %d has other versions than node 0 or without briefs, or other messages",
-                         (unsigned long long)own_seed, block, i, nodes);
+                fail_msg(
+                    "seed %llu, block %d: node %d of %d has other versions than node 0 or without briefs, or other messages",
+                    (unsigned long long)own_seed, block, i, nodes);
             }
         }
     }

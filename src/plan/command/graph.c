@@ -1,6 +1,8 @@
 /* Stage 2, the command graph, from outside: see graph.h. */
 #include "plan/command/impl.h"
 
+#include "ir/brief.h"
+
 ti_command_graph *ti_command_graph_create(const ti_system *system)
 {
     ti_command_graph *graph = TI_NEW(ti_command_graph);

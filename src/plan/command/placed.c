@@ -6,6 +6,8 @@
  * is left to plan.c, which does the same to the versions: nodes may take either way. */
 #include "plan/command/impl.h"
 
+#include "ir/brief.h"
+
 /* Whether replay could do a task of this shape, whose steps then want to know of it. */
 static inline bool is_replayed(const ti_shape *shape, const ti_command_buffer *state)
 {

@@ -395,8 +395,7 @@ static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
     }
 }
 
-size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
-                               const ti_task *out[TI_TASK_GRAPH_BATCH])
+size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
     const uint64_t id = graph->next_id;
     const ti_deps *deps = &graph->deps;
