@@ -109,7 +109,8 @@ static planning_counts since(const planning *p, const planning_counts *before)
                               now->commands - before->commands,     now->instructions - before->instructions,
                               now->messages - before->messages,     now->collectives - before->collectives,
                               now->executions - before->executions, now->chunks_evaluated - before->chunks_evaluated,
-                              now->sent_bytes - before->sent_bytes, now->received_bytes - before->received_bytes };
+                              now->sent_bytes - before->sent_bytes, now->received_bytes - before->received_bytes,
+                              now->briefs - before->briefs };
 }
 
 static void note_peaks(result *r, const planning *p)
@@ -392,6 +393,7 @@ static void add_counts(planning_counts *sum, const planning_counts *one)
     sum->chunks_evaluated += one->chunks_evaluated;
     sum->sent_bytes += one->sent_bytes;
     sum->received_bytes += one->received_bytes;
+    sum->briefs += one->briefs;
 }
 
 static void note_multicasts(result *r, const ti_command_graph *commands)
@@ -490,6 +492,7 @@ static void add_figures(json_t *root, const options *o, result *r)
     set_real(root, "us_per_task_most", 1e-3 * quantile_of(o, r, offsetof(pass, sum), 1));
     json_object_set_new(root, "us_per_task_by_stage", stages_json(o, r));
     set_real(root, "us_first_use", 1e-3 * r->first_use);
+    set_real(root, "briefs_per_task", (double)r->of.briefs / tasks);
     set_real(root, "commands_per_task", (double)r->of.commands / tasks);
     set_real(root, "messages_per_task", (double)r->of.messages / tasks);
     set_real(root, "collectives_per_task", (double)r->of.collectives / tasks);

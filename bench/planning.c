@@ -24,6 +24,9 @@ static void release(planning *p)
 static void plan_commands(planning *p)
 {
     for (size_t i = 0; i < p->made.count; i++) {
+        if (i + TI_COMMAND_EXPECTED < p->made.count) {
+            ti_command_graph_expect(p->commands, p->made.data[i + TI_COMMAND_EXPECTED]);
+        }
         ti_command_batch batch = ti_command_graph_add(p->commands, &p->made.data[i], 1);
         ti_vec_reserve(&p->command, p->command.count + batch.count);
         memcpy(p->command.data + p->command.count, batch.command, batch.count * sizeof(*batch.command));
@@ -100,6 +103,13 @@ static void note_bytes(planning *p, const ti_command *c)
     }
 }
 
+static void see(planning *p, const ti_task *task)
+{
+    ti_arena arena = { 0 };
+    p->see(p->user, task->kind == TI_TASK_BRIEF ? ti_brief_task(task, &arena) : task);
+    ti_arena_fini(&arena);
+}
+
 static void note_block(planning *p, size_t tasks, size_t instructions)
 {
     p->counts.tasks += tasks;
@@ -109,8 +119,9 @@ static void note_block(planning *p, size_t tasks, size_t instructions)
         if (p->made.data[i]->kind == TI_TASK_HORIZON) {
             p->counts.horizons++;
         }
+        p->counts.briefs += p->made.data[i]->kind == TI_TASK_BRIEF;
         if (p->see) {
-            p->see(p->user, p->made.data[i]);
+            see(p, p->made.data[i]);
         }
     }
     for (size_t i = 0; i < p->command.count; i++) {
@@ -261,7 +272,7 @@ void planning_open(planning *p, const planning_options *o, uint64_t ns[PLANNING_
     p->tasks = ti_runtime_task_graph(p->ctx->runtime);
     p->commands = ti_command_graph_create(system);
     p->instructions = ti_instruction_graph_create(system);
-    ti_runtime_divert(p->ctx->runtime, take, p);
+    ti_runtime_divert(p->ctx->runtime, take, p, !o->whole);
     uint64_t start = ti_clock_ns();
     pattern_start(&p->run, o->pattern, p->ctx, o->tasks, o->tiles);
     finish_block(p, 0, start, ns);

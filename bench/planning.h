@@ -27,6 +27,7 @@ typedef struct planning_options {
     int horizon_front;        /* 0: the default */
     size_t tasks;             /* that are going to be planned, more or less */
     size_t tiles;             /* 0: the pattern chooses */
+    bool whole;               /* what could be a brief is a task (ir/brief.h): the same plans, which take longer */
 } planning_options;
 
 /* Since planning_open. */
@@ -35,6 +36,7 @@ typedef struct planning_counts {
     uint64_t commands, instructions, messages, collectives, executions;
     uint64_t chunks_evaluated;
     uint64_t sent_bytes, received_bytes; /* by messages and collectives */
+    uint64_t briefs;                     /* of the tasks */
 } planning_counts;
 
 typedef struct planning {

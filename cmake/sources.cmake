@@ -29,6 +29,7 @@ set(TACIT_SOURCES
     grid/weights.c
 
     ir/block_tree.c
+    ir/brief.c
     ir/collective.c
     ir/custom.c
     ir/reduction.c

@@ -38,6 +38,8 @@ typedef struct form {
     const ti_form_bytes *bytes;
     uint64_t hash, last_task;
     uint64_t serial; /* no two forms share it */
+    uint64_t losses; /* of the table, when the buffers of `shape` were those of these handles, and usable */
+    const tacit_buffer *buffer[TACIT_MAX_ACCESSES];
     ti_arena arena;
 } form;
 
@@ -75,6 +77,7 @@ struct ti_shapes {
     size_t seen_sets, displaced; /* how many of them have displaced others since it grew */
     ti_touched touched;          /* by what was asked for last */
     const tacit_buffer *usable;  /* one that was found so, and has not been destroyed since, or NULL */
+    uint64_t losses;             /* grows whenever a buffer is destroyed; not 0 */
     form *latest;                /* found or kept, or NULL */
     uint64_t form_serial;
     form forms[FORM_SETS][FORM_WAYS];
@@ -137,6 +140,7 @@ ti_shapes *ti_shapes_create(const tacit_context *ctx)
     s->ctx = ctx;
     s->node = ti_runtime_system(ctx->runtime)->node;
     s->num_nodes = ti_runtime_system(ctx->runtime)->num_nodes;
+    s->losses = 1;
     s->seen_sets = SEEN_SETS;
     s->seen = ti_alloc_zero(SEEN_SETS * sizeof(*s->seen));
     return s;
@@ -165,6 +169,7 @@ void ti_shapes_destroy(ti_shapes *s)
         ti_map_fini(&s->chains);
         ti_free(s->seen, s->seen_sets * sizeof(*s->seen));
         ti_vec_fini(&s->free_numbers);
+        ti_vec_fini(&s->touched.follower);
         TI_DELETE(s);
     }
 }
@@ -192,6 +197,49 @@ static form *find_form(ti_shapes *s, const tacit_task *t)
     return form_among(s->forms[(m->form_hash >> 20) % FORM_SETS], t, m, m->form_hash);
 }
 
+/* Whether a description of this form has its buffers, all of which are usable. */
+static inline bool has_buffers(const ti_shapes *s, const form *f, const tacit_task *t)
+{
+    const ti_shape *shape = f->shape;
+    if (f->losses != s->losses) {
+        return false;
+    }
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        if (t->access[i].buffer != f->buffer[i]) {
+            return false;
+        }
+    }
+    for (uint32_t turns = shape->turns; turns; turns &= turns - 1) {
+        const int i = __builtin_ctz(turns);
+        if (f->buffer[i]->info != shape->access[i].buffer) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same for the next time, of usable buffers, if they are all those of the form. */
+static void note_buffers(const ti_shapes *s, form *f, const tacit_task *t)
+{
+    f->losses = s->losses;
+    for (uint32_t i = 0; i < f->shape->accesses; i++) {
+        f->buffer[i] = t->access[i].buffer;
+        f->losses = t->access[i].buffer->info == f->shape->access[i].buffer ? f->losses : 0;
+    }
+}
+
+static bool fill_tiles(ti_shapes *s, form *f, const tacit_task *t)
+{
+    if (TI_LIKELY(has_buffers(s, f, t) && ti_tile_fill_known(s->ctx, f->shape, t, &s->touched))) {
+        return true;
+    }
+    const bool good = ti_tile_fill(s->ctx, t, s->asked.accesses, &s->usable, &s->touched);
+    if (good) {
+        note_buffers(s, f, t);
+    }
+    return good;
+}
+
 /* Of what is asked for: what it depends on, the form, and the tiles. Programs of tiles ask for the same form again and
  * again. */
 static void ask(ti_shapes *s, const tacit_task *t, uint64_t task)
@@ -205,8 +253,7 @@ static void ask(ti_shapes *s, const tacit_task *t, uint64_t task)
         *m = ti_description_measure(t, s->num_nodes);
         f = m->has_form ? find_form(s, t) : NULL;
     }
-    m->has_form = f ? ti_tile_fill_known(s->ctx, t, m->accesses, s->usable, &s->touched) ||
-                          ti_tile_fill(s->ctx, t, m->accesses, &s->usable, &s->touched)
+    m->has_form = f ? fill_tiles(s, f, t)
                     : m->has_form && ti_description_words(m) <= MAX_WORDS &&
                           ti_tile_fill(s->ctx, t, m->accesses, &s->usable, &s->touched);
     if (f && m->has_form) {
@@ -265,6 +312,9 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
     if (s->form && given->place.arg != s->node && has_many_tiles(s)) {
         m->hash = 0;
         return NULL;
+    }
+    if (s->form) {
+        ti_tile_spread(s->form->shape, &s->touched);
     }
     m->hash = ti_hash_fold((uint64_t)given->place.arg ^ TI_HASH_KEY, m->form_hash);
     for (uint32_t i = 0; i < m->accesses; i++) { /* in turn: sums are alike where those of numbers are */
@@ -515,7 +565,7 @@ bool ti_shapes_passes(const ti_shapes *s)
     return s->form && !s->asked.hash;
 }
 
-const ti_shape *ti_shapes_form(ti_shapes *s, const ti_touched **touched)
+const ti_shape *ti_shapes_form(ti_shapes *s, ti_touched **touched)
 {
     *touched = &s->touched;
     return s->form ? s->form->shape : NULL;
@@ -536,6 +586,7 @@ static bool uses(const ti_shape *shape, const ti_buffer_info *buffer)
 void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
 {
     s->usable = NULL;
+    s->losses++;
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (buffer ? uses(e->shape, buffer) : e->shape->orders > 0) {

@@ -34,7 +34,7 @@ void ti_shapes_abandon(ti_shapes *shapes);
  * in: the node, and of each access, which has a constant mapper, buffer, mapper and footprint. These are made of
  * `touched`, and need to be checked. It lives until the task that was asked for has been executed, and tiles until the
  * next one is asked for. */
-const ti_shape *ti_shapes_form(ti_shapes *shapes, const ti_touched **touched);
+const ti_shape *ti_shapes_form(ti_shapes *shapes, ti_touched **touched);
 /* Remember the form of what was asked for last, and could not be found, if it comes often; `shape` was made of it, and
  * its accesses of one buffer that write touch nothing that others do. */
 void ti_shapes_keep_form(ti_shapes *shapes, const tacit_task *given, const ti_shape *shape, uint64_t task);

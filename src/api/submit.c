@@ -302,23 +302,51 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *given, ti_a
     return TACIT_OK;
 }
 
-/* A shape of a description that is not known: of its form if that is, and if the shape is not to be kept. */
+/* A task of a form that runs elsewhere and touches tiles which are known: whether a brief has been made of it. */
+static inline bool submit_brief(tacit_context *ctx, const ti_shape *form, const tacit_task *given,
+                                const ti_touched *touched)
+{
+    const ti_system *system = ti_runtime_system(ctx->runtime);
+    const int place = given->place.arg;
+    if (!touched->of_form || place == system->node || (uint32_t)place >= (uint32_t)system->num_nodes) {
+        return false;
+    }
+    const ti_brief_desc what = { form, touched->number, touched->corner, touched->full, place, given->args };
+    return ti_runtime_submit_brief(ctx->runtime, &what);
+}
+
+static tacit_status make_of_form(tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *touched,
+                                 const ti_shape **out)
+{
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_arena *arena = ti_task_graph_arena(graph);
+    ti_arena_mark before = ti_arena_here(arena);
+    tacit_status status = TACIT_OK;
+    ti_tile_spread(form, touched);
+    *out = ti_tile_shape(ctx, form, given, touched, arena);
+    if (*out && !touched->apart) {
+        status = ti_task_graph_check(graph, *out, &ctx->error);
+    }
+    if (status != TACIT_OK) {
+        ti_arena_go_back(arena, before);
+    }
+    return status;
+}
+
+/* A shape of a description that is not known: of its form if that is, and if the shape is not to be kept. None, and no
+ * error: nothing is left to submit. */
 static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
 {
     ti_arena *own = ti_shapes_passes(ctx->shapes) ? NULL
                                                   : ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
-    const ti_touched *touched;
+    ti_touched *touched;
     const ti_shape *form = own ? NULL : ti_shapes_form(ctx->shapes, &touched);
     if (form) {
-        ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
-        ti_arena *arena = ti_task_graph_arena(graph);
-        ti_arena_mark before = ti_arena_here(arena);
-        *out = ti_tile_shape(ctx, form, given, touched, arena);
+        if (submit_brief(ctx, form, given, touched)) {
+            return TACIT_OK;
+        }
+        tacit_status status = make_of_form(ctx, form, given, touched, out);
         if (*out) {
-            tacit_status status = touched->apart ? TACIT_OK : ti_task_graph_check(graph, *out, &ctx->error);
-            if (status != TACIT_OK) {
-                ti_arena_go_back(arena, before);
-            }
             return status;
         }
     }

@@ -28,22 +28,27 @@ static inline bool fill_box(const tacit_access *a, ti_footprint *out, unsigned *
     return true;
 }
 
-/* Whether the components are `dims` spans that make a box which has a number: then they are good ones. */
+/* Whether the components are `dims` spans: the box that they make, which may be none. */
+static inline __attribute__((always_inline)) bool box_of_spans(const tacit_component *c, int dims, ti_box *box)
+{
+    int others = 0;
+    *box = (ti_box){ { 0, 0, 0 }, { 1, 1, 1 } };
+    for (int d = 0; d < dims; d++) {
+        others |= c[d].kind ^ TACIT_COMPONENT_SPAN;
+        box->min[d] = c[d].lo;
+        box->max[d] = c[d].hi;
+    }
+    return others == 0;
+}
+
+/* Whether they make a box which has a number: then they are good ones. */
 static inline __attribute__((always_inline)) bool find_spans(const tacit_component *c, const ti_tiles *tiles, int dims,
                                                              ti_footprint *out)
 {
-    ti_box box = { { 0, 0, 0 }, { 1, 1, 1 } };
-    int others = 0;
-    for (int d = 0; d < dims; d++) {
-        others |= c[d].kind ^ TACIT_COMPONENT_SPAN;
-        box.min[d] = c[d].lo;
-        box.max[d] = c[d].hi;
-    }
-    if (TI_UNLIKELY(others)) {
+    if (TI_UNLIKELY(!box_of_spans(c, dims, &out->bounding))) {
         return false;
     }
-    out->bounding = box;
-    out->tile = ti_tiles_find(tiles, dims, &box);
+    out->tile = ti_tiles_find(tiles, dims, &out->bounding);
     return out->tile > 0;
 }
 
@@ -65,59 +70,110 @@ static inline bool comes_twice(const tacit_access *access, const ti_footprint *t
     return same;
 }
 
-/* Nearly always all accesses are of tiles of one buffer, which are known and apart. */
-static inline __attribute__((always_inline)) bool fill_tiles(const tacit_access *access, uint32_t accesses, int dims,
-                                                             const ti_tiles *tiles, const ti_tracker *tracker,
-                                                             ti_touched *out)
+static TI_NOINLINE void note_follower(ti_touched *touched, uint32_t number, uint32_t follower)
 {
+    while (touched->follower.count <= number) {
+        ti_vec_push(&touched->follower, 0);
+    }
+    touched->follower.data[number] = follower;
+}
+
+static inline uint32_t follower_of(const ti_touched *touched, uint32_t number)
+{
+    return number < touched->follower.count ? touched->follower.data[number] : 0;
+}
+
+static inline __attribute__((always_inline)) bool is_box(const ti_tiles *tiles, int dims, uint32_t number,
+                                                         const ti_box *box)
+{
+    return number > 0 && number <= tiles->count && ti_tile_has_box(tiles, dims, number, box);
+}
+
+/* The number of a box that an access touches, or 0. It is nearly always that which came after the last one before, so
+ * the next one is brought into the caches: of 100 000 tiles little is there. */
+static inline __attribute__((always_inline)) uint32_t find_number(const ti_task_graph *graph,
+                                                                  const ti_buffer_info *buffer, const ti_tiles *tiles,
+                                                                  int dims, const ti_box *box, uint32_t access,
+                                                                  ti_touched *touched)
+{
+    const uint32_t latest = touched->latest[access], guess = follower_of(touched, latest);
+    uint32_t number = guess;
+    if (is_box(tiles, dims, latest, box)) {
+        return latest;
+    }
+    if (TI_UNLIKELY(!is_box(tiles, dims, guess, box))) {
+        number = ti_tiles_find(tiles, dims, box);
+        if (number && latest) {
+            note_follower(touched, latest, number);
+        }
+    }
+    touched->latest[access] = number;
+    const uint32_t next = follower_of(touched, number);
+    if (next > 0 && next <= tiles->count) {
+        __builtin_prefetch(&tiles->corner.data[(size_t)2 * (size_t)dims * (next - 1)]);
+        ti_task_graph_expect(graph, buffer, next);
+    }
+    return number;
+}
+
+/* Nearly always all accesses are of tiles that are known and apart. */
+static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *graph, const ti_shape *form, int dims,
+                                                             const tacit_task *given, ti_touched *out)
+{
+    const ti_tiles *tiles = NULL;
+    const ti_tracker *tracker = NULL;
     uint32_t numbers = 0;
-    for (uint32_t i = 0; i < accesses; i++) {
-        if (TI_UNLIKELY(!find_spans(access[i].mapper.c, tiles, dims, &out->tile[i]))) {
+    for (uint32_t i = 0; i < form->accesses; i++) {
+        const ti_buffer_info *buffer = form->access[i].buffer;
+        int64_t *corner = &out->corner[2 * (uint32_t)dims * i];
+        ti_box box;
+        if (form->turns >> i & 1) {
+            tiles = *ti_task_graph_tiles(graph, buffer, &tracker);
+        }
+        if (TI_UNLIKELY(!tiles || !box_of_spans(given->access[i].mapper.c, dims, &box))) {
             return false;
         }
-        const uint32_t number = out->tile[i].tile;
-        if (TI_UNLIKELY(!ti_tracker_knows_tile(tracker, number))) {
+        const uint32_t number = find_number(graph, buffer, tiles, dims, &box, i, out);
+        if (TI_UNLIKELY(!number || !ti_tracker_knows_tile(tracker, number))) {
             return false;
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (TI_UNLIKELY(out->tile[k].tile == number)) {
+            if (TI_UNLIKELY(out->number[k] == number && form->access[k].buffer == buffer)) {
                 return false;
             }
         }
-        out->tile[i].boxes = 1;
+        for (int d = 0; d < dims; d++) {
+            corner[d] = box.min[d];
+            corner[dims + d] = box.max[d];
+        }
+        out->number[i] = number;
         numbers |= number;
     }
     const uint64_t each = ~(uint64_t)0 / ((1 << TI_FULL_BITS) - 1); /* one bit for each access */
     out->full = (7u << dims & 7) * each;
     out->numbers = numbers;
-    out->apart = out->one_buffer = true;
+    out->apart = out->of_form = true;
     return true;
 }
 
-/* The buffer of all accesses, or NULL: there are several. */
-static inline const tacit_buffer *only_buffer(const tacit_access *access, uint32_t accesses)
+bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out)
 {
-    uint64_t differ = 0;
-    for (uint32_t i = 1; i < accesses; i++) {
-        differ |= (uint64_t)((uintptr_t)access[i].buffer ^ (uintptr_t)access[0].buffer);
-    }
-    return accesses && !differ ? access[0].buffer : NULL;
-}
-
-bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
-                        const tacit_buffer *usable, ti_touched *out)
-{
-    const tacit_buffer *buffer = only_buffer(given->access, accesses);
-    if (!buffer || buffer != usable) {
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    if (!form->may_be_brief) {
         return false;
     }
-    const int dims = buffer->info->dims;
-    const ti_tracker *tracker;
-    const ti_tiles *tiles = *ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
-    return !tiles      ? false
-           : dims == 2 ? fill_tiles(given->access, accesses, 2, tiles, tracker, out)
-           : dims == 1 ? fill_tiles(given->access, accesses, 1, tiles, tracker, out)
-                       : fill_tiles(given->access, accesses, 3, tiles, tracker, out);
+    return form->tile_dims == 2   ? fill_tiles(graph, form, 2, given, out)
+           : form->tile_dims == 1 ? fill_tiles(graph, form, 1, given, out)
+                                  : fill_tiles(graph, form, 3, given, out);
+}
+
+void ti_tile_spread(const ti_shape *form, ti_touched *touched)
+{
+    for (uint32_t i = 0; touched->of_form && i < form->accesses; i++) {
+        touched->tile[i] = (ti_footprint){ .boxes = 1,
+                                           .tile = touched->number[i],
+                                           .bounding = ti_brief_box(touched->corner, form->tile_dims, i) };
+    }
 }
 
 static inline bool is_constant(const tacit_access *a)
@@ -131,7 +187,7 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     const tacit_buffer *buffer = NULL;
     const ti_tracker *tracker = NULL;
     ti_tiles **tiles = NULL;
-    uint32_t numbers = 0, buffers = 0;
+    uint32_t numbers = 0;
     uint64_t all_full = 0;
     bool apart = true;
     for (uint32_t i = 0; i < accesses; i++) {
@@ -143,7 +199,6 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
             }
             *usable = buffer = a->buffer;
             tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
-            buffers++;
         }
         const int dims = buffer->info->dims;
         unsigned full = 7u << dims & 7;
@@ -165,7 +220,7 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
     out->full = all_full;
     out->numbers = numbers;
     out->apart = apart;
-    out->one_buffer = buffers == 1;
+    out->of_form = false;
     return true;
 }
 
@@ -188,13 +243,17 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     ti_footprint *footprint = (ti_footprint *)(form + 1);
     ti_access *access = (ti_access *)(footprint + shape->accesses);
     *form = *shape;
-    form->tiled = shape->accesses > 0 && shape->oversubscribe == 1;
+    form->may_be_brief = shape->accesses > 0 && shape->oversubscribe == 1 && !shape->pure && shape->orders == 0;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         access[i] = shape->access[i];
         access[i].mapper = NULL;
-        form->tiled = form->tiled && access[i].buffer == access[0].buffer;
-        form->written |= (uint32_t)(access[i].mode != TACIT_READ) << i;
+        form->tile_dims = access[0].buffer->dims;
+        form->may_be_brief = form->may_be_brief && access[i].buffer->dims == form->tile_dims;
+        form->reads |= (uint32_t)ti_access_reads(&access[i]) << i;
+        form->writes |= (uint32_t)ti_access_writes(&access[i]) << i;
+        form->turns |= (uint32_t)(i == 0 || access[i].buffer != access[i - 1].buffer) << i;
     }
+    form->may_be_brief = form->may_be_brief && form->tile_dims > 0;
     form->name = ti_arena_copy(arena, shape->name, strlen(shape->name) + 1);
     form->access = access;
     form->order = NULL;
@@ -226,7 +285,7 @@ static inline bool is_foreign(const ti_system *system, const ti_shape *form, con
                               const ti_touched *touched)
 {
     bool foreign = given->place.arg != system->node && !form->pure && !system->explain && !system->record;
-    const uint32_t buffers = form->tiled && touched->one_buffer ? 1 : form->accesses;
+    const uint32_t buffers = touched->of_form ? 0 : form->accesses;
     for (uint32_t i = 0; i < buffers && foreign; i++) {
         foreign = given->access[i].buffer->info == form->access[i].buffer;
     }
@@ -244,12 +303,11 @@ static inline void fill_footprints(ti_shape *shape, const ti_touched *touched)
     shape->full = touched->full;
 }
 
-static inline ti_shape *foreign_shape(const ti_shape *form, const ti_touched *touched, ti_arena *arena)
+static inline ti_shape *foreign_shape(const ti_shape *form, ti_arena *arena)
 {
     ti_shape *shape = ti_arena_alloc(arena, bytes_to_accesses(form->accesses));
     *shape = *form;
     shape->bare = true;
-    shape->tiled = form->tiled && touched->apart && touched->one_buffer;
     return shape;
 }
 
@@ -266,7 +324,6 @@ static TI_NOINLINE ti_shape *whole_shape(const ti_shape *form, const tacit_task 
                           (unsigned)(touched->full >> TI_FULL_BITS * i));
     }
     shape->access = access;
-    shape->tiled = false;
     return shape;
 }
 
@@ -278,7 +335,7 @@ const ti_shape *ti_tile_shape(const tacit_context *ctx, const ti_shape *form, co
         (!touched->apart && clash(form->access, given, touched->tile, form->accesses))) {
         return NULL;
     }
-    ti_shape *shape = is_foreign(system, form, given, touched) ? foreign_shape(form, touched, arena)
+    ti_shape *shape = is_foreign(system, form, given, touched) ? foreign_shape(form, arena)
                                                                : whole_shape(form, given, touched, arena);
     fill_footprints(shape, touched);
     shape->place = given->place.arg;

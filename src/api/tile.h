@@ -11,18 +11,25 @@ typedef struct ti_touched {
                                             * it is all of the buffer, or if there are no numbers left */
     uint64_t full;                         /* TI_FULL_BITS for each: bit d, all of dimension d, whatever it is */
     uint32_t numbers;                      /* the bits of all of them */
-    bool apart;      /* all have been written, and none meets another: they are entries of the task graph's trackers */
-    bool one_buffer; /* they are of one */
+    bool apart;   /* all have been written, and none meets another: they are entries of the task graph's trackers */
+    bool of_form; /* found by ti_tile_fill_known: numbers and corners instead of `tile` (ti_tile_spread) */
+    uint32_t number[TACIT_MAX_ACCESSES]; /* as in a brief (ir/brief.h) */
+    int64_t corner[TACIT_MAX_ACCESSES * 2 * TACIT_MAX_DIMS];
+    /* Programs of tiles go through them in the same order again and again. By access, the number that was found last;
+     * by number, that which came after it in the same access. Guesses: of whichever buffer. */
+    uint32_t latest[TACIT_MAX_ACCESSES];
+    TI_VEC(uint32_t) follower;
 } ti_touched;
 
 /* Fill it for the first `accesses`. False: one of them has another mapper, or touches nothing, or is not good. *usable
  * is a buffer that is known to be usable, or NULL. */
 bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t accesses, const tacit_buffer **usable,
                   ti_touched *out);
-/* The same of what has a known form, so that all mappers are constant, where all tiles are apart and of the usable
- * buffer; else false. */
-bool ti_tile_fill_known(const tacit_context *ctx, const tacit_task *given, uint32_t accesses,
-                        const tacit_buffer *usable, ti_touched *out);
+/* The same of what has this known form, so that all mappers are constant, and its buffers, which are usable: only if
+ * briefs may be made of it, and all are known tiles that are apart. */
+bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out);
+/* Fill `tile` also then. */
+void ti_tile_spread(const ti_shape *form, ti_touched *touched);
 
 /* The form of a shape, all in one piece of the arena. */
 ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena);

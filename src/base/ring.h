@@ -74,6 +74,13 @@ static inline void *ti_ring_pop(ti_ring *ring)
     return item;
 }
 
+/* Consumer: what comes after the next `ahead` ones, if that is known already; else NULL. */
+static inline void *ti_ring_ahead(const ti_ring *ring, size_t ahead)
+{
+    size_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    return ring->seen_tail - head > ahead ? ring->slot[(head + ahead) & (ring->capacity - 1)] : NULL;
+}
+
 /* Producer, after a push: whether the consumer had taken everything before it. The addition of nothing orders the push
  * before the look. */
 static inline bool ti_ring_was_empty(ti_ring *ring)

@@ -134,9 +134,11 @@ typedef struct ti_shape {
     uint32_t group_items;        /* of a task with reductions there: items of a group; and how many groups */
     uint32_t most_groups;        /* a device has at most, each with a partial result of its own */
     bool bare;                   /* accesses have no mapper: see ti_shape_complete */
-    bool tiled;                  /* bare, one chunk; every access is of a box with a number, all of one buffer */
-    uint32_t written;            /* if tiled: bits, the accesses that do not only read */
-    uint64_t full;               /* if bare: TI_FULL_BITS for each access */
+    /* Of a form (api/tile.h): if tasks of it run elsewhere and touch tiles, briefs say all of them (ir/brief.h). */
+    bool may_be_brief;
+    int tile_dims;                 /* then, of all its buffers */
+    uint32_t reads, writes, turns; /* bits: the accesses that do; and those to another buffer than the one before */
+    uint64_t full;                 /* if bare: TI_FULL_BITS for each access */
     const struct ti_submission *submission; /* of all its tasks but for their ids, or NULL: not known */
 } ti_shape;
 

@@ -5,6 +5,7 @@
 #include "ir/submission.h"
 
 #include "base/hash.h"
+#include "ir/brief.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -69,12 +70,9 @@ static inline uint64_t hash_component(const tacit_component *c, uint64_t place)
     return ti_hash_pair(&c->lo, place) + ti_hash_pair(&c->mul, place + 1);
 }
 
-/* The same as of the mapper that ti_mapper_of_tile makes. */
-static uint32_t hash_tile(const ti_shape *shape, uint32_t index)
+/* The same as of the mapper that ti_mapper_of_tile makes; `full` of the access. */
+static uint32_t hash_tile(int dims, const ti_box *box, uint64_t full)
 {
-    const ti_box *box = shape->footprint[index].box;
-    const uint64_t full = shape->full >> TI_FULL_BITS * index;
-    const int dims = shape->access[index].buffer->dims;
     uint64_t h = 0;
     for (int d = 0; d < dims; d++) {
         tacit_component c;
@@ -90,6 +88,9 @@ static uint32_t hash_tile(const ti_shape *shape, uint32_t index)
 static uint32_t hash_mappers(const ti_shape *shape, uint32_t index)
 {
     const ti_access *access = &shape->access[index];
+    if (shape->bare) {
+        return hash_tile(access->buffer->dims, shape->footprint[index].box, shape->full >> TI_FULL_BITS * index);
+    }
     uint64_t h = access->custom ? (uint64_t)access->custom->handle + 1 : 0;
     for (uint32_t i = 0; i < access->mappers && !access->custom; i++) {
         const ti_mapper *m = &access->mapper[i];
@@ -128,16 +129,19 @@ static uint32_t hash_split(const ti_shape *shape, size_t weights)
     return fold(h);
 }
 
+static void add_access(const ti_access *a, uint32_t mapper, ti_submission *out)
+{
+    out->access[out->accesses++] = (struct ti_submission_access){ .buffer = (uint32_t)a->buffer->serial,
+                                                                  .mapper = mapper,
+                                                                  .mode = (uint32_t)a->mode,
+                                                                  .op = a->mode == TACIT_REDUCE ? hash_op(a) : 0 };
+}
+
 static void add_accesses(const ti_shape *shape, ti_submission *out)
 {
     for (uint32_t i = 0; i < shape->accesses; i++) {
-        const ti_access *a = &shape->access[i];
-        out->access[i].buffer = (uint32_t)a->buffer->serial;
-        out->access[i].mapper = shape->bare ? hash_tile(shape, i) : hash_mappers(shape, i);
-        out->access[i].mode = (uint32_t)a->mode;
-        out->access[i].op = a->mode == TACIT_REDUCE ? hash_op(a) : 0;
+        add_access(&shape->access[i], hash_mappers(shape, i), out);
     }
-    out->accesses = shape->accesses;
 }
 
 static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
@@ -145,7 +149,6 @@ static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
     out->kind = TI_SUBMITTED_TASK;
     set_name(out, shape->name);
     set_box(out, &shape->range, shape->dims);
-    add_accesses(shape, out);
     out->bytes = shape->args_size;
     out->split = hash_split(shape, (size_t)num_nodes);
     out->place = shape->place;
@@ -154,6 +157,18 @@ static void add_task(const ti_shape *shape, int num_nodes, ti_submission *out)
     if (TI_UNLIKELY(shape->orders)) {
         out->number = ti_hash_bytes(shape->order, shape->orders * sizeof(shape->order[0]));
     }
+}
+
+/* The tiles of a brief, and its node. The form has all else that is compared. */
+static void add_tiles(const ti_task *brief, ti_submission *out)
+{
+    const ti_brief *b = ti_brief_of(brief);
+    const int dims = brief->shape->tile_dims;
+    for (uint32_t i = 0; i < brief->shape->accesses; i++) {
+        const ti_box box = ti_brief_box(b->corner, dims, i);
+        add_access(&brief->shape->access[i], hash_tile(dims, &box, b->full >> TI_FULL_BITS * i), out);
+    }
+    out->place = b->place;
 }
 
 /* A fence of a box has a mapper of spans; one of each node's own part goes through the distribution. */
@@ -187,6 +202,7 @@ void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission 
 {
     clear(out);
     add_task(shape, num_nodes, out);
+    add_accesses(shape, out);
     seal(out);
 }
 
@@ -210,8 +226,14 @@ void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *ou
     clear(out);
     out->id = task->id;
     switch (task->kind) {
+    case TI_TASK_BRIEF:
     case TI_TASK_EXECUTE:
         add_task(shape, num_nodes, out);
+        if (task->kind == TI_TASK_BRIEF) {
+            add_tiles(task, out);
+        } else {
+            add_accesses(shape, out);
+        }
         out->args = shape->hash_args ? fold(ti_hash_bytes(task->args, shape->args_size)) : 0;
         break;
     case TI_TASK_FENCE:

@@ -14,7 +14,8 @@ typedef enum ti_task_kind {
     TI_TASK_EPOCH,   /* a point where the program waits */
     TI_TASK_HORIZON, /* an epoch that the runtime inserts */
     TI_TASK_CREATE,  /* a buffer comes into being */
-    TI_TASK_DESTROY  /* and goes */
+    TI_TASK_DESTROY, /* and goes */
+    TI_TASK_BRIEF    /* a task on tiles that runs on another node: see brief.h */
 } ti_task_kind;
 
 /* Memory of the program's: where this node's parts of a buffer come from or go to, and what is set when they have
@@ -60,16 +61,17 @@ typedef struct ti_edge {
 typedef struct ti_task {
     ti_task_kind kind;
     uint32_t deps;
-    uint32_t forwards;
-    uint32_t edges;
-    uint64_t id;     /* ascending */
-    bool writes_new; /* maybe: elements that nobody wrote before */
+    uint64_t id; /* ascending */
     const ti_shape *shape;
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
+    const void *args;
+    /* A brief has nothing from here on. */
+    uint32_t forwards;
+    uint32_t edges;
+    bool writes_new; /* maybe: elements that nobody wrote before */
     const ti_forward *forward;
     const ti_edge *edge;
     const uint64_t *source; /* of each access, or NULL: see above */
-    const void *args;
     union {
         struct {
             const ti_buffer_info *buffer;

@@ -39,6 +39,7 @@ struct ti_runtime {
     ti_dry_run *dry; /* NULL: a live run */
     ti_runtime_taker *take;
     void *take_user;
+    bool briefs; /* tasks on tiles of other nodes are handed on as such (ir/brief.h) */
     ti_ahead ahead;
     uint64_t released, fences;
     uint64_t held; /* inline: tasks after which nothing but planning was done */

@@ -32,6 +32,21 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     return good;
 }
 
+/* Whether the planners have to know no more of a task on tiles of another node than a brief says. Where tasks wait for
+ * those that follow, across horizons or for their readers, none passes by at once. */
+static bool has_briefs(const ti_runtime *rt)
+{
+    const ti_system *s = &rt->system;
+    return s->num_nodes > 1 && s->multicast < TI_MULTICAST_TREES && s->latency_tasks <= 1 && !rt->tune.on &&
+           !s->record && !s->explain;
+}
+
+/* The same of those that look at every task. */
+static bool looks_at_none(const ti_runtime *rt)
+{
+    return !rt->dry && !rt->trace.recorder;
+}
+
 /* What nodes agree on at the start. */
 static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
 {
@@ -209,6 +224,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     ti_advisor_init(&rt->advisor, &rt->system);
     rt->tasks = ti_task_graph_create(&rt->system);
     ti_scheduler_init(&rt->scheduler, &rt->system, ti_choose_patience(rt->mode, &rt->config));
+    rt->briefs = has_briefs(rt) && looks_at_none(rt);
     rt->scheduler.dry = rt->dry;
     rt->scheduler.trace = rt->trace.planner;
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
@@ -439,9 +455,9 @@ enum { HELD_NODES = 3, HELD_PER_LOOK = 16 };
 /* Tasks on single nodes may read what others read, too, in tasks that the program is about to submit. So until it is as
  * far ahead as it may be, or waits, kernels and sends wait: contents leave for all their readers at once. With fewer
  * nodes they have one reader each. */
-static bool may_hold(const ti_runtime *rt, const ti_task *task)
+static bool may_hold(const ti_runtime *rt, bool placed)
 {
-    return task->shape->place >= 0 && rt->system.num_nodes >= HELD_NODES && !rt->dry;
+    return placed && rt->system.num_nodes >= HELD_NODES && !rt->dry;
 }
 
 /* Plan only, and look at the network now and then. */
@@ -497,19 +513,15 @@ static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TAS
     return count;
 }
 
-static void submit(ti_runtime *rt, ti_task *task)
+/* The task is in the graph; `points` there were before. */
+static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], size_t count, bool placed)
 {
-    const ti_task *made[TI_TASK_GRAPH_BATCH];
-    uint64_t points = rt->ahead.points;
-    rt->fences += task->kind == TI_TASK_FENCE;
-    ti_tune_note(&rt->tune, task);
-    ti_balance_note(&rt->balance, task);
-    size_t count = add_task(rt, task, made);
-    if (task->shape->place >= 0) {
+    const uint64_t points = rt->ahead.points;
+    if (placed) {
         atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);
     }
     if (rt->agreement) {
-        ti_agreement_note(rt->agreement, task);
+        ti_agreement_note(rt->agreement, made[0]);
     }
     if (rt->take) {
         for (size_t i = 0; i < count; i++) {
@@ -522,7 +534,7 @@ static void submit(ti_runtime *rt, ti_task *task)
         push_task(rt, made[i]);
     }
     if (rt->mode == TI_RUN_INLINE) {
-        (may_hold(rt, task) ? hold : run_inline)(rt);
+        (may_hold(rt, placed) ? hold : run_inline)(rt);
     }
     ti_dry_run_take(rt->dry, made, count);
     if (rt->dry && points != rt->ahead.points) {
@@ -541,9 +553,27 @@ static void submit(ti_runtime *rt, ti_task *task)
 
 void ti_runtime_submit(ti_runtime *rt, ti_task *task)
 {
+    const ti_task *made[TI_TASK_GRAPH_BATCH];
     ti_claim_take(&rt->claim, &rt->progress.failure);
-    submit(rt, task);
+    rt->fences += task->kind == TI_TASK_FENCE;
+    ti_tune_note(&rt->tune, task);
+    ti_balance_note(&rt->balance, task);
+    size_t count = add_task(rt, task, made);
+    hand_on(rt, made, count, task->shape->place >= 0);
     ti_claim_drop(&rt->claim);
+}
+
+bool ti_runtime_submit_brief(ti_runtime *rt, const ti_brief_desc *what)
+{
+    const ti_task *made[TI_TASK_GRAPH_BATCH];
+    size_t count = 0;
+    TI_ASSERT(what->place != rt->system.node);
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    if (rt->briefs && (count = ti_task_graph_add_brief(rt->tasks, what, made)) > 0) {
+        hand_on(rt, made, count, true);
+    }
+    ti_claim_drop(&rt->claim);
+    return count > 0;
 }
 
 static void wait_alone(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
@@ -732,10 +762,11 @@ bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
 
 /* ---- dry runs */
 
-void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user)
+void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool briefs)
 {
     rt->take = take;
     rt->take_user = user;
+    rt->briefs = has_briefs(rt) && (take ? briefs : looks_at_none(rt));
 }
 
 void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed)

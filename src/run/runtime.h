@@ -44,6 +44,8 @@ ti_failure *ti_runtime_failure(ti_runtime *rt);
 
 /* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);
+/* The same of a task on tiles that runs on another node (ti_task_graph_add_brief). False: it has to be a task. */
+bool ti_runtime_submit_brief(ti_runtime *rt, const ti_brief_desc *what);
 /* Wait until the signal is set. Returns early if the run has failed. */
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal);
 /* Set a signal, and wake who waits for it. Any thread. */
@@ -64,9 +66,9 @@ void ti_runtime_open_group(ti_runtime *rt, int group);
 uint64_t ti_runtime_executed(const ti_runtime *rt);
 
 /* Give tasks to `take` instead of the pipeline, from now on: benchmarks and tests that call the planners themselves.
- * NULL: the pipeline again. */
+ * NULL: the pipeline again. With `briefs` it also gets such (ir/brief.h). */
 typedef void ti_runtime_taker(void *user, const ti_task *task);
-void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user);
+void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool briefs);
 
 /* Tests look on: at every plan, and at what is executed; NULL: nobody. Taps stay where they are. Before the first
  * task. */

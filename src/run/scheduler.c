@@ -136,6 +136,10 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
         if (!task) {
             return close_if_idle(s) || any;
         }
+        const ti_task *later = ti_ring_ahead(&s->tasks, TI_COMMAND_EXPECTED - 1);
+        if (later) {
+            ti_command_graph_expect(s->commands, later);
+        }
         plan(s, task);
         any = true;
     }

@@ -36,7 +36,7 @@ static void nothing_else(const tacit_launch *k)
 static void take(void *user, const ti_task *task)
 {
     setting *s = user;
-    s->latest = task->kind == TI_TASK_EXECUTE ? task : s->latest;
+    s->latest = task->kind == TI_TASK_EXECUTE || task->kind == TI_TASK_BRIEF ? task : s->latest;
 }
 
 static void open_setting(setting *s)
@@ -48,8 +48,9 @@ static void open_setting(setting *s)
     assert_int_equal(ti_config_resolve(&given, &config, &why), TACIT_OK);
     ti_strbuf_fini(&why);
     config.dry_run = "as the network says";
+    config.multicast = TACIT_MULTICAST_DYNAMIC; /* whoever plans multicasts has to know more than briefs say */
     assert_int_equal(ti_context_create(&config, ti_comm_dry_create(0, 4), &s->ctx), TACIT_OK);
-    ti_runtime_divert(s->ctx->runtime, take, s);
+    ti_runtime_divert(s->ctx->runtime, take, s, false);
     tacit_buffer_desc desc = {
         .name = "a", .range = TACIT_RANGE(N, N), .elem_size = sizeof(double), .init = contents, .init_borrow = true
     };
@@ -525,6 +526,60 @@ static void foreign_tiles_lack_mappers(void **state)
     ti_context_discard(s.ctx);
 }
 
+/* The same task as a brief and as a task: dependencies, and what nodes compare. */
+static void assert_says_the_same(const ti_task *brief, const ti_task *task)
+{
+    ti_submission one, other;
+    ti_arena arena = { 0 };
+    const ti_task *whole = ti_brief_task(brief, &arena);
+    assert_same_task(whole, task);
+    assert_int_equal(whole->id, task->id);
+    assert_int_equal(whole->deps, task->deps);
+    assert_true(task->deps == 0 || memcmp(whole->dep, task->dep, task->deps * sizeof(task->dep[0])) == 0);
+    ti_submission_of_task(brief, 4, &one);
+    ti_submission_of_task(task, 4, &other);
+    assert_int_equal(ti_submission_size(&one), ti_submission_size(&other));
+    assert_memory_equal(&one, &other, ti_submission_size(&one));
+    ti_arena_fini(&arena);
+}
+
+static void briefs_say_what_tasks_do(void **state)
+{
+    (void)state;
+    enum { COUNT = 8 * TILES * TILES };
+    setting s = { 0 }, other = { 0 };
+    int briefs = 0;
+    open_setting(&s);
+    open_setting(&other);
+    ti_runtime_divert(s.ctx->runtime, take, &s, true);
+    for (size_t i = 0; i < COUNT; i++) {
+        int number = (int)i;
+        const size_t round = i / (TILES * TILES), row = (i / TILES + 1 + round % (TILES - 1)) % TILES;
+        tacit_task t = tile_task(&s, i), same = tile_task(&other, i);
+        t.place.arg = same.place.arg = (int)((i + round) % 4); /* so that no task comes twice */
+        t.access[1] = tacit_read(s.a, tacit_fixed(tile(row, i % TILES)));
+        same.access[1] = tacit_read(other.a, t.access[1].mapper);
+        if (i % 2) {
+            t.args = same.args = &number;
+            t.args_size = same.args_size = sizeof(number);
+            t.hash_args = same.hash_args = true;
+        }
+        const ti_task *task = submit(&s, &t), *expected = submit(&other, &same);
+        assert_int_equal(expected->kind, TI_TASK_EXECUTE);
+        if (task->kind == TI_TASK_BRIEF) {
+            assert_true(ti_brief_of(task)->place == t.place.arg && t.place.arg != 0);
+            assert_says_the_same(task, expected);
+            assert_true(i % 2 == 0 || *(const int *)task->args == number);
+            briefs++;
+        } else {
+            assert_same_task(task, expected);
+        }
+    }
+    assert_in_range(briefs, COUNT / 4, COUNT * 3 / 4);
+    ti_context_discard(other.ctx);
+    ti_context_discard(s.ctx);
+}
+
 static void all_of_a_buffer_is_a_tile(void **state)
 {
     (void)state;
@@ -631,9 +686,13 @@ static void every_byte_of_a_form_counts(void **state)
     t.place = from.place;
     memcpy(t.access, from.access, sizeof(t.access));
     ti_shape *shape = ti_shape_new(&arena, "tile");
-    const ti_touched *tiles;
+    ti_touched *tiles;
+    ti_access *access = ti_arena_alloc_zero(&arena, 3 * sizeof(ti_access));
+    for (int i = 0; i < 3; i++) {
+        access[i].buffer = from.access[i].buffer->info;
+    }
     shape->accesses = 3;
-    shape->access = ti_arena_alloc_zero(&arena, 3 * sizeof(ti_access));
+    shape->access = access;
     for (uint64_t i = 1; i < 3; i++) {
         assert_null(ti_shapes_find(shapes, &t, i));
         assert_null(ti_shapes_form(shapes, &tiles));
@@ -800,6 +859,7 @@ int main(void)
         cmocka_unit_test(every_byte_counts),
         cmocka_unit_test(tiles_share_a_form),
         cmocka_unit_test(foreign_tiles_lack_mappers),
+        cmocka_unit_test(briefs_say_what_tasks_do),
         cmocka_unit_test(all_of_a_buffer_is_a_tile),
         cmocka_unit_test(bad_tiles_are_refused),
         cmocka_unit_test(tiles_that_nobody_wrote_are_refused),

@@ -1,6 +1,6 @@
 /* Random programs of placed tasks on tiles, submitted on every node: most tasks of a node run elsewhere, and are
- * planned there by numbers of tiles alone. All nodes come to the same versions, whichever way each of them takes, and
- * what one sends another expects. */
+ * planned there by numbers of tiles alone, many of them as briefs. All nodes come to the same versions, whichever way
+ * each of them takes, and what one sends another expects. Without briefs they plan the same. */
 #include "planning.h"
 
 #include "base/map.h"
@@ -149,11 +149,22 @@ static void note(void *user, const ti_command *c)
     b->messages += sends;
 }
 
-static void nodes_agree(uint64_t own_seed)
+/* All nodes that have been opened with these options plan the next tasks. */
+static void plan_block(planning *p, books *b, int nodes)
 {
-    static planning p[MOST_NODES];
     uint64_t ns[PLANNING_STAGES] = { 0 };
-    books b = { 0 };
+    for (b->node = 0; b->node < nodes; b->node++) {
+        planning_block(&p[b->node], BLOCK, ns);
+        planning_wait(&p[b->node]); /* nothing is held */
+    }
+}
+
+/* Returns how many briefs there were. */
+static uint64_t nodes_agree(uint64_t own_seed)
+{
+    static planning p[MOST_NODES], whole[MOST_NODES];
+    uint64_t ns[PLANNING_STAGES] = { 0 }, briefs = 0;
+    books b = { 0 }, of_whole = { 0 };
     rng r = rng_from(own_seed);
     const int nodes = (int)rng_between(&r, 2, MOST_NODES);
     program.seed = own_seed;
@@ -162,37 +173,49 @@ static void nodes_agree(uint64_t own_seed)
     planning_options o = { .pattern = &random_tiles, .nodes = nodes, .tasks = (size_t)BLOCK * BLOCKS };
     o.collectives = (int)rng_between(&r, TACIT_COLLECTIVES_OFF, TACIT_COLLECTIVES_LOOKAHEAD);
     for (o.node = 0; o.node < nodes; o.node++) {
+        o.whole = false;
         planning_open(&p[o.node], &o, ns);
         p[o.node].look = note;
         p[o.node].user = &b;
+        o.whole = true;
+        planning_open(&whole[o.node], &o, ns);
+        whole[o.node].look = note;
+        whole[o.node].user = &of_whole;
     }
     for (int block = 0; block < BLOCKS; block++) {
-        for (b.node = 0; b.node < nodes; b.node++) {
-            planning_block(&p[b.node], BLOCK, ns);
-            planning_wait(&p[b.node]); /* nothing is held */
-        }
+        plan_block(p, &b, nodes);
+        plan_block(whole, &of_whole, nodes);
         for (int i = 0; i < nodes; i++) {
             if (ti_command_graph_digest(p[i].commands) != ti_command_graph_digest(p[0].commands) ||
-                b.sent[i] != b.received[i]) {
-                fail_msg("seed %llu, block %d: node %d of %d has other versions than node 0, or expects other messages",
-                         (unsigned long long)own_seed, block, i, nodes);
+                ti_command_graph_digest(p[i].commands) != ti_command_graph_digest(whole[i].commands) ||
+                b.sent[i] != b.received[i] || b.sent[i] != of_whole.sent[i]) {
+                fail_msg(
+                    "seed %llu, block %d: node %d of %d has other versions than node 0 or without briefs, or other messages",
+                    (unsigned long long)own_seed, block, i, nodes);
             }
         }
     }
     assert_true(b.messages > 0);
     for (int i = 0; i < nodes; i++) {
         assert_true(program.tiles > 10 || ti_command_graph_is_valid(p[i].commands));
+        assert_int_equal(p[i].counts.commands, whole[i].counts.commands);
+        assert_int_equal(whole[i].counts.briefs, 0);
+        briefs += p[i].counts.briefs;
         planning_close(&p[i]);
+        planning_close(&whole[i]);
     }
+    return briefs;
 }
 
 static void all_nodes_agree(void **state)
 {
     (void)state;
     enum { PROGRAMS = 8 };
+    uint64_t briefs = 0;
     for (uint64_t i = 0; i < PROGRAMS; i++) {
-        nodes_agree(seed + i);
+        briefs += nodes_agree(seed + i);
     }
+    assert_true(briefs > 0);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,8 @@
 /* Stage 2, the command graph, from outside: see graph.h. */
 #include "plan/command/impl.h"
 
+#include "ir/brief.h"
+
 ti_command_graph *ti_command_graph_create(const ti_system *system)
 {
     ti_command_graph *graph = TI_NEW(ti_command_graph);
@@ -43,17 +45,27 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     TI_DELETE(graph);
 }
 
+static void add(ti_command_graph *graph, const ti_task *task)
+{
+    task = task->kind == TI_TASK_BRIEF ? ti_brief_task(task, ti_command_arena(graph)) : task;
+    if (!ti_command_is_distributed(graph) && !graph->system->latency_tiles) { /* nothing ever waits */
+        ti_command_plan(graph, task);
+    } else if (ti_command_is_distributed(graph) && ti_command_passes_at_once(graph, task)) {
+        ti_vec_push(&graph->planned, task);
+    } else {
+        ti_command_pure_add(graph, task);
+    }
+}
+
 ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *const *task, size_t count)
 {
     ti_vec_clear(&graph->batch);
     ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
-        if (!ti_command_is_distributed(graph) && !graph->system->latency_tiles) { /* nothing ever waits */
-            ti_command_plan(graph, task[i]);
-        } else if (ti_command_is_distributed(graph) && ti_command_passes_at_once(graph, task[i])) {
+        if (task[i]->kind == TI_TASK_BRIEF && ti_command_brief_passes(graph, task[i])) {
             ti_vec_push(&graph->planned, task[i]);
         } else {
-            ti_command_pure_add(graph, task[i]);
+            add(graph, task[i]);
         }
     }
     return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };

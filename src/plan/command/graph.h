@@ -17,6 +17,9 @@ ti_command_graph *ti_command_graph_create(const ti_system *system);
 void ti_command_graph_destroy(ti_command_graph *graph);
 
 ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *const *task, size_t count);
+/* This task comes so many later: what a brief touches is brought into the caches. */
+enum { TI_COMMAND_EXPECTED = 6 };
+void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task);
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
 /* Planned multicasts. */

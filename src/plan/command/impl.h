@@ -229,10 +229,10 @@ const ti_task *ti_command_multicast_next(ti_command_graph *graph, bool all);
 /* The task is about to be planned: send what it is the first to read. */
 void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
 
-/* placed.c: whether the task concerns other nodes only; then the versions know of it, and nothing is left to do. */
+/* placed.c: whether it concerns other nodes only; then the versions know of it. At once: if nothing waits at all. */
 bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
-/* The same before anything else is asked: nothing waits that the task would have to follow. Looked at once only. */
-bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task);
+bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task); /* looked at once only */
+bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief);
 
 /* plan.c */
 /* Plan a task, whatever it is. */

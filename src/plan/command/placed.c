@@ -6,10 +6,12 @@
  * is left to plan.c, which does the same to the versions: nodes may take either way. */
 #include "plan/command/impl.h"
 
-/* Whether replay could do this task, whose steps then want to know of it. */
-static inline bool is_replayed(const ti_task *task, const ti_command_buffer *state)
+#include "ir/brief.h"
+
+/* Whether replay could do a task of this shape, whose steps then want to know of it. */
+static inline bool is_replayed(const ti_shape *shape, const ti_command_buffer *state)
 {
-    return task->shape->serial && state->versions.index.count <= TI_REPLAY_ENTRIES;
+    return shape->serial && state->versions.index.count <= TI_REPLAY_ENTRIES;
 }
 
 /* What an access touches; `changes` of the map when it was found. */
@@ -27,11 +29,11 @@ static inline bool is_simple(const ti_access *access, const ti_footprint *touche
 }
 
 /* The buffer, with its versions up to date, also if it is written only; or NULL: something special is known of it. */
-static inline ti_command_buffer *plain_buffer(const ti_command_graph *graph, const ti_task *task,
+static inline ti_command_buffer *plain_buffer(const ti_command_graph *graph, const ti_shape *shape,
                                               const ti_buffer_info *buffer)
 {
     ti_command_buffer *state = graph->buffer.data[buffer->slot];
-    if (state->reduced.task || is_replayed(task, state)) {
+    if (state->reduced.task || is_replayed(shape, state)) {
         return NULL;
     }
     ti_replay_settle(&state->replay, &state->versions);
@@ -44,7 +46,7 @@ static inline int find_sender(const ti_command_graph *graph, const ti_task *task
     const ti_access *access = &task->shape->access[index];
     const ti_footprint *touched = &task->shape->footprint[index];
     bool again = index > 0 && access->buffer == access[-1].buffer;
-    ti_command_buffer *state = again ? found[-1].state : plain_buffer(graph, task, access->buffer);
+    ti_command_buffer *state = again ? found[-1].state : plain_buffer(graph, task->shape, access->buffer);
     found->state = state;
     found->entry = NULL;
     if (!state || !is_simple(access, touched)) {
@@ -105,46 +107,7 @@ static inline bool is_overwritten(const ti_access *access, const ti_version_map 
     return access->mode == TACIT_UPDATE && ti_version_map_stays_apart(map);
 }
 
-/* What one other node than this has written alone, if nobody holds parts of it only: nobody else sends it. */
-static inline ti_version *tile_of_another(const ti_command_graph *graph, const ti_version_map *map, uint32_t tile)
-{
-    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
-    return v && v->tile == tile && v->kind == TI_WRITER_NODES && v->b == v->a + 1 && v->a != graph->system->node &&
-                   !ti_copies_readers(v->copies)
-               ? v
-               : NULL;
-}
-
-/* A task on tiles of one buffer that others have: false if it is not that simple, and nothing has changed. */
-static bool tiles_pass_by(ti_command_graph *graph, const ti_task *task)
-{
-    const ti_shape *shape = task->shape;
-    const int node = shape->place;
-    ti_version *entry[TACIT_MAX_ACCESSES];
-    ti_command_buffer *state = plain_buffer(graph, task, shape->access[0].buffer);
-    if (node == graph->system->node || !state || !ti_version_map_stays_apart(&state->versions)) {
-        return false;
-    }
-    ti_version_map *map = &state->versions;
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        entry[i] = tile_of_another(graph, map, shape->footprint[i].tile);
-        if (!entry[i]) {
-            return false;
-        }
-    }
-    ti_replay_lose(&state->replay);
-    for (uint32_t i = 0; i < shape->accesses; i++) { /* what is overwritten need not be read first */
-        if (!(shape->written >> i & 1) && !ti_version_holds(entry[i], node)) {
-            ti_version_map_join(map, entry[i], node);
-        }
-    }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        ti_version_map_own(map, entry[__builtin_ctz(writes)], node);
-    }
-    return true;
-}
-
-static bool any_pass_by(ti_command_graph *graph, const ti_task *task)
+bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
     const int node = shape->place;
@@ -183,19 +146,93 @@ static bool any_pass_by(ti_command_graph *graph, const ti_task *task)
     return true;
 }
 
-bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
+/* Whether nothing waits that this task might have to wait for, too. */
+static inline bool may_pass(const ti_command_graph *graph)
 {
-    return (task->shape->tiled && !task->forwards && tiles_pass_by(graph, task)) || any_pass_by(graph, task);
+    return !graph->multicast.trees && graph->pure.held.count == 0 && graph->window.held.count == 0;
 }
 
 bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task)
 {
-    const bool waits = graph->multicast.trees || graph->pure.held.count > 0 || graph->window.held.count > 0;
     const ti_shape *shape = task->shape;
-    if (waits ||
-        (!shape->tiled && (task->kind != TI_TASK_EXECUTE || shape->place < 0 || ti_box_is_empty(&shape->range)))) {
+    if (!may_pass(graph) || task->kind != TI_TASK_EXECUTE || shape->place < 0 || ti_box_is_empty(&shape->range)) {
         return false;
     }
     graph->looked_at = task->id;
     return ti_command_passes_by(graph, task);
+}
+
+/* ---- briefs */
+
+/* A tile that nodes have written, if nobody holds parts of it only; or NULL. */
+static inline ti_version *tile_of_nodes(const ti_version_map *map, uint32_t tile)
+{
+    ti_version *v = (ti_version *)(uintptr_t)ti_tile_note_of(map->tiles, tile);
+    return v && v->tile == tile && v->kind == TI_WRITER_NODES && !ti_copies_readers(v->copies) ? v : NULL;
+}
+
+/* Find the versions of what a brief touches, up to date. Bits: accesses whose tiles its node has to get from others
+ * before it reads them. False: it is not that simple, or this node sends one of them. */
+static inline bool find_tiles(ti_command_graph *graph, const ti_task *brief, ti_version **entry, uint32_t *lacks)
+{
+    const ti_shape *form = brief->shape;
+    const ti_brief *b = ti_brief_of(brief);
+    const ti_version_map *map = NULL;
+    *lacks = 0;
+    for (uint32_t i = 0; i < form->accesses; i++) {
+        if (form->turns >> i & 1) {
+            ti_command_buffer *state = plain_buffer(graph, form, form->access[i].buffer);
+            if (!state || !ti_version_map_stays_apart(&state->versions)) {
+                return false;
+            }
+            map = &state->versions;
+        }
+        ti_version *v = entry[i] = tile_of_nodes(map, b->tile[i]);
+        if (!v) {
+            return false;
+        }
+        if ((form->reads >> i & 1) && !ti_version_holds(v, b->place)) {
+            if (ti_version_writer_for(v, b->place) == graph->system->node) {
+                return false;
+            }
+            *lacks |= (uint32_t)1 << i;
+        }
+    }
+    return true;
+}
+
+bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief)
+{
+    const ti_shape *form = brief->shape;
+    const int node = ti_brief_of(brief)->place;
+    ti_version *entry[TACIT_MAX_ACCESSES];
+    uint32_t lacks;
+    TI_ASSERT(node != graph->system->node);
+    if (!may_pass(graph) || !find_tiles(graph, brief, entry, &lacks)) {
+        return false;
+    }
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        ti_replay_lose(&graph->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]->replay);
+    }
+    for (lacks &= ~form->writes; lacks; lacks &= lacks - 1) { /* what is overwritten need not be read first */
+        const int i = __builtin_ctz(lacks);
+        ti_version_map_join(&graph->buffer.data[form->access[i].buffer->slot]->versions, entry[i], node);
+    }
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const int i = __builtin_ctz(writes);
+        ti_version_map_own(&graph->buffer.data[form->access[i].buffer->slot]->versions, entry[i], node);
+    }
+    return true;
+}
+
+void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task)
+{
+    const ti_brief *b = ti_brief_of(task);
+    for (uint32_t i = 0; task->kind == TI_TASK_BRIEF && i < task->shape->accesses; i++) {
+        const uint32_t slot = task->shape->access[i].buffer->slot;
+        const ti_command_buffer *state = slot < graph->buffer.count ? graph->buffer.data[slot] : NULL;
+        if (state) {
+            __builtin_prefetch((const void *)(uintptr_t)ti_tile_note_of(state->versions.tiles, b->tile[i]), 1);
+        }
+    }
 }

@@ -255,5 +255,7 @@ void ti_command_plan(ti_command_graph *graph, const ti_task *task)
     case TI_TASK_DESTROY:
         destroy_buffer(graph, task);
         break;
+    case TI_TASK_BRIEF:
+        TI_UNREACHABLE(); /* it has become a task */
     }
 }

@@ -44,6 +44,7 @@ static const char *other_reason(const ti_task *closer)
     case TI_TASK_DESTROY:
         return "a buffer is destroyed";
     case TI_TASK_EXECUTE:
+    case TI_TASK_BRIEF:
         break;
     }
     return NULL;

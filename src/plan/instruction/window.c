@@ -347,8 +347,11 @@ static void add_all(ti_instruction_graph *graph, const ti_command *const *comman
 ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
 {
     ti_vec_clear(&graph->emit.batch);
+    if (commands.count == 0) { /* a task that runs elsewhere: what waits does so for more */
+        return (ti_instruction_batch){ graph->emit.batch.data, 0 };
+    }
     const size_t known = ti_cycle_repeat(graph, commands.command, commands.count);
-    if (known < commands.count || commands.count == 0) {
+    if (known < commands.count) {
         const size_t first = graph->emit.batch.count;
         const ti_command *const *rest = known ? commands.command + known : commands.command;
         add_all(graph, rest, commands.count - known);

@@ -605,31 +605,40 @@ static void look_for_sources(ti_forwards *f, ti_task *task, ti_arena *arena)
 
 /* ---- tasks */
 
-/* A task on tiles of one buffer that placed tasks have written: no forward comes of it, and nobody need look at what is
- * only read. False if it is not that simple. */
-static bool tiles_pass_by(ti_forwards *f, const ti_task *task)
+void ti_forwards_expect(const ti_forwards *f, const ti_buffer_info *buffer, uint32_t tile)
 {
-    const ti_shape *shape = task->shape;
+    __builtin_prefetch((const void *)(uintptr_t)ti_tile_note_of(f->buffer.data[buffer->slot]->tiles, tile), 1);
+}
+
+/* Nobody need look at what is only read. */
+bool ti_forwards_pass(ti_forwards *f, const ti_shape *form, const uint32_t *tile, uint64_t id, int node)
+{
     ti_producer *found[TACIT_MAX_ACCESSES];
     uint32_t count = 0;
-    ti_producers *producers = f->buffer.data[shape->access[0].buffer->slot];
-    if (producers->loose > 0 || f->sources || f->explain) {
+    if (f->sources || f->explain) {
         return false;
     }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        ti_producer *p = ti_producers_of_box(producers, &shape->footprint[__builtin_ctz(writes)]);
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        if (f->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]->loose > 0) {
+            return false;
+        }
+    }
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const int i = __builtin_ctz(writes);
+        ti_producer *p = ti_producers_of_tile(f->buffer.data[form->access[i].buffer->slot], tile[i]);
         if (!p || p->place < 0) {
             return false;
         }
         found[count++] = p;
     }
     while (count) {
-        ti_producer_rewrite(found[--count], task->id, shape->place);
+        ti_producer_rewrite(found[--count], id, node);
     }
     return true;
 }
 
-/* The same of several buffers, of tiles whose numbers are not known, or where sources are wanted. */
+/* A task of which no forward comes, and which writes what placed tasks have written: the same, of any boxes, and where
+ * sources are wanted. */
 static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     const ti_shape *shape = task->shape;
@@ -731,9 +740,6 @@ static void open_buffer(ti_forwards *f, const ti_task *task)
 
 void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
-    if (task->shape->tiled && tiles_pass_by(f, task)) {
-        return;
-    }
     switch (task->kind) {
     case TI_TASK_EXECUTE:
     case TI_TASK_FENCE:
@@ -751,5 +757,7 @@ void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
     case TI_TASK_HORIZON:
         f->point = task->id;
         break;
+    case TI_TASK_BRIEF:
+        TI_UNREACHABLE(); /* ti_forwards_pass */
     }
 }

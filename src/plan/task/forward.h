@@ -27,6 +27,11 @@ void ti_forwards_destroy(ti_forwards *forwards);
 /* `task` comes next and has its id: set its forwards and sources, which live in `arena`, and note what it
  * writes. Horizons and epochs too. */
 void ti_forwards_add(ti_forwards *forwards, ti_task *task, ti_arena *arena);
+/* The same of a brief, task `id` on a node, if placed tasks have written all of its buffers and the tiles that it
+ * writes: no forward comes of it. False: nothing has changed. */
+bool ti_forwards_pass(ti_forwards *forwards, const ti_shape *form, const uint32_t *tile, uint64_t id, int node);
+/* The tile is likely to be written soon. */
+void ti_forwards_expect(const ti_forwards *forwards, const ti_buffer_info *buffer, uint32_t tile);
 size_t ti_forwards_entries(const ti_forwards *forwards);
 
 #endif

@@ -109,6 +109,18 @@ ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffe
     return &b->tiles;
 }
 
+void ti_task_graph_expect(const ti_task_graph *graph, const ti_buffer_info *buffer, uint32_t tile)
+{
+    const ti_tracker *t = &graph->buffer.data[buffer->slot]->tracker;
+    const uint64_t note = ti_tile_note_of(t->tiles, tile);
+    if (note && !(note & TI_TRACKER_PARTS)) {
+        __builtin_prefetch(&t->record.data[note - 1], 1);
+    }
+    if (graph->forwards) {
+        ti_forwards_expect(graph->forwards, buffer, tile);
+    }
+}
+
 static void say_uninitialised(const ti_shape *shape, const ti_access *access, const ti_box *hole, ti_strbuf *why)
 {
     char text[TI_BOX_TEXT];
@@ -215,33 +227,12 @@ static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_acc
     }
 }
 
-/* The same for tiles of one buffer, all of which has been written. */
-static inline void track_tiles(ti_task_graph *graph, const ti_task *task, ti_tracker *tracker)
-{
-    const ti_shape *shape = task->shape;
-    for (uint32_t i = 0; i < shape->accesses; i++) {
-        if (!(shape->written >> i & 1)) {
-            const ti_footprint *touched = &shape->footprint[i];
-            ti_tracker_read_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
-        }
-    }
-    for (uint32_t writes = shape->written; writes; writes &= writes - 1) {
-        const ti_footprint *touched = &shape->footprint[__builtin_ctz(writes)];
-        ti_tracker_write_tile(tracker, touched->tile, touched->box, task->id, &graph->deps);
-    }
-}
-
 /* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update follows as a
  * write all that it would as a read. */
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
     uint32_t writes = 0; /* bits: accesses */
-    tracked *b = shape->tiled ? tracked_of(graph, shape->access[0].buffer) : NULL;
-    if (b && is_complete(b)) {
-        track_tiles(graph, task, &b->tracker);
-        return;
-    }
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (shape->access[i].mode == TACIT_READ) {
             track_read(graph, task, tracked_of(graph, shape->access[i].buffer), &shape->footprint[i]);
@@ -281,6 +272,8 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
     case TI_TASK_EPOCH:
     case TI_TASK_HORIZON:
         break;
+    case TI_TASK_BRIEF:
+        TI_UNREACHABLE(); /* ti_task_graph_add_brief */
     }
 }
 
@@ -338,15 +331,84 @@ static const ti_task *make_horizon(ti_task_graph *graph)
     return horizon;
 }
 
-size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+/* `out` has a task; how many there are with the horizon that may be due. */
+static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
-    finish(graph, task);
-    out[0] = task;
-    if (!ti_horizon_is_due(&graph->horizon)) {
+    if (TI_LIKELY(!ti_horizon_is_due(&graph->horizon))) {
         return 1;
     }
     out[1] = make_horizon(graph);
     return 2;
+}
+
+size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    finish(graph, task);
+    out[0] = task;
+    return with_horizon(graph, out);
+}
+
+/* ---- briefs */
+
+/* The buffer of an access. `b` is that of the first one, which nearly always is the only buffer. */
+static inline tracked *tracked_by(const ti_task_graph *graph, const ti_shape *form, uint32_t access, tracked *b)
+{
+    return TI_LIKELY(form->turns == 1) ? b : graph->buffer.data[form->access[access].buffer->slot];
+}
+
+static inline bool are_complete(const ti_task_graph *graph, const ti_shape *form)
+{
+    bool complete = true;
+    for (uint32_t turns = form->turns; turns; turns &= turns - 1) {
+        complete = complete && is_complete(graph->buffer.data[form->access[__builtin_ctz(turns)].buffer->slot]);
+    }
+    return complete;
+}
+
+static TI_NOINLINE void track_box(ti_task_graph *graph, const ti_brief_desc *what, uint32_t access, tracked *b,
+                                  bool writes)
+{
+    const ti_box box = ti_brief_box(what->corner, what->form->tile_dims, access);
+    (writes ? ti_tracker_write_any : ti_tracker_read_any)(&b->tracker, what->tile[access], &box, graph->next_id,
+                                                          &graph->deps);
+}
+
+/* Reads first, as in track_accesses. */
+static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
+{
+    const ti_shape *form = what->form;
+    const uint64_t id = graph->next_id;
+    tracked *first = graph->buffer.data[form->access[0].buffer->slot];
+    for (uint32_t reads = form->reads & ~form->writes; reads; reads &= reads - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(reads);
+        tracked *b = tracked_by(graph, form, i, first);
+        if (TI_UNLIKELY(!ti_tracker_read_number(&b->tracker, what->tile[i], id, &graph->deps))) {
+            track_box(graph, what, i, b, false);
+        }
+    }
+    for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(writes);
+        tracked *b = tracked_by(graph, form, i, first);
+        if (TI_UNLIKELY(!ti_tracker_write_number(&b->tracker, what->tile[i], id, &graph->deps))) {
+            track_box(graph, what, i, b, true);
+        }
+    }
+}
+
+size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what, const ti_task *out[TI_TASK_GRAPH_BATCH])
+{
+    const uint64_t id = graph->next_id;
+    const ti_deps *deps = &graph->deps;
+    if (!are_complete(graph, what->form) ||
+        (graph->forwards && !ti_forwards_pass(graph->forwards, what->form, what->tile, id, what->place))) {
+        return 0;
+    }
+    ti_deps_start(&graph->deps, id);
+    track_brief(graph, what);
+    graph->next_id++;
+    ti_horizon_note(&graph->horizon, id, deps->ids.data, deps->ids.count);
+    out[0] = ti_brief_new(what, id, deps->ids.data, deps->ids.count, ti_arena_ring_top(&graph->arenas));
+    return with_horizon(graph, out);
 }
 
 void ti_task_graph_release(ti_task_graph *graph, uint64_t id)

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "grid/tile.h"
+#include "ir/brief.h"
 #include "ir/system.h"
 #include "ir/task.h"
 #include "plan/track/tracker.h"
@@ -29,6 +30,9 @@ ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name);
  * have few entries then. `tracker` (or NULL) gets what tells which of them are entries. */
 ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_tracker **tracker);
 
+/* This tile of the buffer is likely to come soon: what is known of it is brought into the caches. */
+void ti_task_graph_expect(const ti_task_graph *graph, const ti_buffer_info *buffer, uint32_t tile);
+
 /* Whether everything that a task of this shape, which has footprints, reads has been written. If not, `why` gets a
  * sentence. */
 tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti_strbuf *why);
@@ -39,6 +43,11 @@ void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, c
 /* Give the task its id and dependencies. `out` gets the task and, if one is due, a horizon: 1 or 2 tasks. */
 enum { TI_TASK_GRAPH_BATCH = 2 };
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH]);
+
+/* The same of a task on another node that touches tiles, all of which the trackers know (ti_tracker_knows_tile), each
+ * once: out comes a brief. 0: it has to be a task, and nothing has changed. */
+size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
+                               const ti_task *out[TI_TASK_GRAPH_BATCH]);
 
 /* Horizon or epoch `id` has been executed: recycle what nobody refers to any more. */
 void ti_task_graph_release(ti_task_graph *graph, uint64_t id);

@@ -35,13 +35,13 @@ typedef struct ti_manner {
 enum { TI_READ_KINDS = 4 };
 
 typedef struct ti_producer {
-    uint64_t task;                       /* 0: merged */
-    int64_t volume;                      /* of what is left; 0: there is no such producer */
-    ti_box box;                          /* that it wrote, not merged */
+    uint64_t task;                       /* 0: merged. Of tiles nothing is looked at but this and the next two words */
     int place;                           /* the node, if it was placed on one and has not reduced; else -1 */
     uint32_t tile : TI_TILE_BITS;        /* not merged: the number of the box, or 0 */
     uint32_t marked : 1;                 /* some of it has a mark */
     uint32_t whole : 1;                  /* nothing of it has gone since it was written */
+    int64_t volume;                      /* of what is left; 0: there is no such producer */
+    ti_box box;                          /* that it wrote, not merged */
     ti_manner *manner;                   /* if it has no place, or NULL if merged; memory that is kept */
     const char *name;                    /* of the task, if somebody wants to know */
     struct ti_producer *previous, *next; /* in the list of those that are not merged; `next` also of free ones */
@@ -102,13 +102,15 @@ static inline const ti_manner *ti_producer_manner(const ti_producers *producers,
 /* Of a box that is an entry of the map without a mark, and all that its producer wrote: that producer, if it is found
  * without a search. Else NULL. */
 ti_producer *ti_producers_near(ti_producers *producers, const ti_footprint *touched); /* without a number */
+static inline ti_producer *ti_producers_of_tile(ti_producers *producers, uint32_t tile)
+{
+    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(producers->tiles, tile);
+    return p && p->tile == tile && p->task && p->whole && !p->marked ? p : NULL;
+}
 static inline ti_producer *ti_producers_of_box(ti_producers *producers, const ti_footprint *touched)
 {
-    if (TI_UNLIKELY(!touched->tile)) {
-        return ti_producers_near(producers, touched);
-    }
-    ti_producer *p = (ti_producer *)(uintptr_t)ti_tile_note_of(producers->tiles, touched->tile);
-    return p && p->tile == touched->tile && p->task && p->whole && !p->marked ? p : NULL;
+    return TI_LIKELY(touched->tile) ? ti_producers_of_tile(producers, touched->tile)
+                                    : ti_producers_near(producers, touched);
 }
 /* A task that is placed on a node writes such a box; nobody wants to know names. */
 static inline void ti_producer_rewrite(ti_producer *p, uint64_t task, int place)

@@ -149,25 +149,25 @@ static inline bool ti_tracker_takes(const ti_tracker *t, const struct ti_tracker
            (n == 0 || (r->readers.data[0] >= t->era->applied && r->readers.data[n - 1] > t->era->applied &&
                        r->readers.data[n - 1] != id));
 }
-/* The same two: nearly all tiles are entries, and few trackers that have any have notes. */
-static inline void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+/* The same two by number alone. False: it takes the box, and nothing has changed. Nearly all tiles are entries, and few
+ * trackers that have any have notes. */
+static inline bool ti_tracker_read_number(ti_tracker *t, uint32_t tile, uint64_t id, ti_deps *deps)
 {
     struct ti_tracker_record *r = ti_tracker_tile(t, tile);
     if (TI_UNLIKELY(!r || t->notes.count > 0 || !ti_tracker_takes(t, r, id))) {
-        ti_tracker_read_any(t, tile, box, id, deps);
-        return;
+        return false;
     }
     t->newest = id;
     r->writer = ti_tracker_now(t, r->writer);
     ti_deps_push(deps, r->writer);
     r->readers.data[r->readers.count++] = id;
+    return true;
 }
-static inline void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+static inline bool ti_tracker_write_number(ti_tracker *t, uint32_t tile, uint64_t id, ti_deps *deps)
 {
     struct ti_tracker_record *r = ti_tracker_tile(t, tile);
     if (TI_UNLIKELY(!r || t->notes.count > 0 || t->forgotten > t->era->applied)) {
-        ti_tracker_write_any(t, tile, box, id, deps);
-        return;
+        return false;
     }
     const size_t readers = r->readers.count;
     if (readers == 0) {
@@ -178,6 +178,19 @@ static inline void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_
     }
     r->writer = id;
     r->readers.count = 0;
+    return true;
+}
+static inline void ti_tracker_read_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    if (TI_UNLIKELY(!ti_tracker_read_number(t, tile, id, deps))) {
+        ti_tracker_read_any(t, tile, box, id, deps);
+    }
+}
+static inline void ti_tracker_write_tile(ti_tracker *t, uint32_t tile, const ti_box *box, uint64_t id, ti_deps *deps)
+{
+    if (TI_UNLIKELY(!ti_tracker_write_number(t, tile, id, deps))) {
+        ti_tracker_write_any(t, tile, box, id, deps);
+    }
 }
 /* What has to be awaited before `box` may be written, without writing it. */
 void ti_tracker_uses(ti_tracker *t, const ti_box *box, ti_deps *deps);

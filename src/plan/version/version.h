@@ -25,22 +25,23 @@ enum { TI_VERSION_MANY = 64, TI_VERSION_APART = 1 << 17 };
  * with the entry first. */
 enum { TI_VERSION_BESIDE = 6, TI_VERSION_JOINING = 12 };
 
+/* What tasks on tiles look at comes first, in one cache line, with the first six nodes that have joined. */
 typedef struct ti_version {
-    ti_box box;
-    ti_writer_kind kind;
+    _Alignas(TI_CACHE_LINE) ti_writer_kind kind;
+    uint32_t tile;     /* that is its box; 0: none, or not known */
     int a, b;          /* nodes [a,b) */
-    ti_holder *writer; /* split */
     ti_copies *copies; /* referenced */
     bool dirty;        /* waits to be merged */
     uint8_t besides;
     uint8_t joined;     /* nodes that hold it, too, and are not in `copies` yet */
-    uint32_t tile;      /* that is its box; 0: none, or not known */
     uint64_t beside_at; /* the change of the map after which `beside` was looked for; 0: never, or `join` lies there */
     union {
         int32_t
             join[TI_VERSION_JOINING]; /* those nodes; whoever asks for more than one gets them in `copies` (gather) */
         struct ti_version *beside[TI_VERSION_BESIDE]; /* entries with a whole face of this one, by minimum corner */
     };
+    ti_holder *writer; /* split */
+    ti_box box;
     struct ti_version *next_free;
 } ti_version;
 
@@ -153,9 +154,6 @@ static inline void ti_version_map_own(ti_version_map *map, ti_version *v, int q)
     v->a = q;
     v->b = q + 1;
 }
-/* Who sends the entry to node q, which reads all of it. TI_NOBODY: q lacks nothing. TI_UNDECIDED: it takes a holder to
- * tell. */
-enum { TI_NOBODY = -1, TI_UNDECIDED = -2 };
 static inline bool ti_version_has_joined(const ti_version *v, int q)
 {
     for (int i = 0; i < v->joined; i++) {
@@ -170,6 +168,14 @@ static inline bool ti_version_holds(const ti_version *v, int q)
     return (v->kind == TI_WRITER_NODES && v->a <= q && q < v->b) || ti_version_has_joined(v, q) ||
            ti_copies_have_node(v->copies, q);
 }
+/* Of nodes that have written it: the one that sends it to a node that lacks it. */
+static inline int ti_version_writer_for(const ti_version *v, int q)
+{
+    return TI_LIKELY(v->b == v->a + 1) ? v->a : v->a + q % (v->b - v->a);
+}
+/* Who sends the entry to node q, which reads all of it. TI_NOBODY: q lacks nothing. TI_UNDECIDED: it takes a holder to
+ * tell. */
+enum { TI_NOBODY = -1, TI_UNDECIDED = -2 };
 static inline int ti_version_sender(const ti_version *v, int q)
 {
     if (v->kind == TI_WRITER_UNDEFINED || ti_version_holds(v, q)) {
@@ -178,7 +184,7 @@ static inline int ti_version_sender(const ti_version *v, int q)
     if (v->kind == TI_WRITER_SPLIT || ti_copies_readers(v->copies)) {
         return TI_UNDECIDED;
     }
-    return TI_LIKELY(v->b == v->a + 1) ? v->a : v->a + q % (v->b - v->a);
+    return ti_version_writer_for(v, q);
 }
 
 /* The entries that meet `box`, by minimum corner; valid until the next change or query. */
