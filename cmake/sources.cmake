@@ -206,6 +206,7 @@ set(TACIT_SOURCES
     run/graph_files.c
     run/kernel_communicator.c
     run/pin.c
+    run/reports.c
     run/roles.c
     run/runtime.c
     run/scheduler.c

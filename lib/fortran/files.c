@@ -1,5 +1,5 @@
-/* What the Fortran module tacit_io calls (tacit_io.F90): the options of tacit/io.h, with dimensions the other way round and indices
- * from 1. Application thread. */
+/* What the Fortran module tacit_io calls (tacit_io.F90): the options of tacit/io.h, with dimensions the other way round
+ * and indices from 1. Application thread. */
 #include "tacit/io.h"
 
 #include <string.h>

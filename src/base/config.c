@@ -137,12 +137,11 @@ static const row table[] = {
         "after: auto where that is worth two more launches, by .cost and the number of items; on wherever it is "
         "possible. The same on all nodes",
         TACIT_OVERLAP_AUTO, TACIT_OVERLAP_ON, TACIT_OVERLAP_OFF),
-    TEXT(
-        "TACIT_BALANCE", balance,
-        "off, auto, or weights of the nodes, and perhaps of their devices: 2,1,1 or 16:2=8+1,1,1/64:3,1,1", "off",
-        "how large the shares of nodes, and of the devices of a node, are in split tasks: equal, in proportion to how "
-        "fast each has computed (auto: measured, and taken over at some waits and at tacit_retune), or as given, from "
-        "the start or after so many tasks, as the log of another run says. The same on all nodes"),
+    TEXT("TACIT_BALANCE", balance,
+         "off, auto, or weights of the nodes, and perhaps of their devices: 2,1,1 or 16:2=8+1,1,1/64:3,1,1", "off",
+         "how large the shares of nodes, and of the devices of a node, are in split tasks: equal, in proportion to how "
+         "fast each has computed (auto: measured, and taken over at some waits and at tacit_retune), or as given, from "
+         "the start or after so many tasks, as the log of another run says. The same on all nodes"),
     WORDS("TACIT_DEVICE_MPI", device_mpi, TACIT_DEVICE_MPI_AUTO, "auto|on|off", "auto",
           "whether messages leave from and arrive in the memory of CUDA devices: if the MPI says that it can "
           "(MPIX_Query_cuda_support), or whatever it says; off: all go by way of the host's memory",

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/host.h"
-#include "run/counters.h"
 #include "run/kernel_communicator.h"
 #include "trace/explain.h"
 
@@ -720,46 +719,6 @@ void ti_runtime_give_values(ti_runtime *rt, uint64_t fence, void *data, size_t b
     ti_tracing_note_values(&rt->trace, fence, data, bytes);
 }
 
-/* ---- counters and graphs */
-
-void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
-{
-    ti_counters_of_tasks(rt->tasks, out);
-    out->buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed);
-    ti_lock_take(&rt->scheduling);
-    ti_counters_of_plans(rt->scheduler.commands, rt->scheduler.graph, out);
-    ti_lock_drop(&rt->scheduling);
-    ti_lock_take(&rt->executing);
-    ti_counters_of_network(&rt->comm->stats, ti_executor_outbox_counts(rt->executor), out);
-    ti_roles_leave_executor(rt);
-}
-
-uint64_t ti_runtime_followed(ti_runtime *rt)
-{
-    ti_lock_take(&rt->executing);
-    uint64_t followed = ti_executor_followed(rt->executor);
-    ti_roles_leave_executor(rt);
-    return followed;
-}
-
-void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)
-{
-    if (!rt->advisor.on || ti_failure_get(&rt->progress.failure) != TACIT_OK) {
-        return;
-    }
-    ti_lock_take(&rt->scheduling);
-    ti_counters_of_advice(rt->scheduler.commands, rt->scheduler.graph, facts);
-    ti_lock_drop(&rt->scheduling);
-    ti_lock_take(&rt->executing);
-    ti_advisor_gather(&rt->advisor, rt->comm, &rt->system, facts);
-    ti_roles_leave_executor(rt);
-}
-
-bool ti_runtime_write_graphs(ti_runtime *rt, ti_strbuf *why)
-{
-    return ti_graph_files_write(&rt->graphs, rt->system.node, rt->system.num_nodes, why);
-}
-
 /* ---- dry runs */
 
 void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool briefs)
@@ -787,30 +746,4 @@ const ti_dry_run *ti_runtime_dry(const ti_runtime *rt)
 bool ti_runtime_has_fenced(const ti_runtime *rt)
 {
     return rt->dry->tasks[TI_TASK_FENCE] > 0;
-}
-
-/* Of traced contexts beside each other where their traces are. */
-static bool write_explain(const ti_runtime *rt, ti_strbuf *why)
-{
-    ti_strbuf path = { 0 };
-    if (!rt->system.explain) {
-        return true;
-    }
-    ti_tracing_path(&rt->trace, rt->config.explain, &path);
-    bool to_stderr = strcmp(rt->config.explain, "1") == 0;
-    bool good = ti_explain_write(&rt->system, to_stderr ? rt->config.explain : path.text, why);
-    ti_strbuf_fini(&path);
-    return good;
-}
-
-bool ti_runtime_report(ti_runtime *rt, ti_strbuf *why)
-{
-    bool good = !rt->dry || ti_dry_run_report(rt->dry, &rt->system, &rt->config, why);
-    if (rt->trace.recorder && ti_failure_get(&rt->progress.failure) == TACIT_OK) {
-        ti_lock_take(&rt->executing); /* nobody else polls notes meanwhile */
-        ti_tracing_end(&rt->trace, rt->comm);
-        ti_roles_leave_executor(rt);
-    }
-    ti_explain_carried(rt->system.explain, rt->comm->stats.carried);
-    return good && write_explain(rt, why);
 }
