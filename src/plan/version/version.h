@@ -25,9 +25,9 @@ enum { TI_VERSION_MANY = 64, TI_VERSION_APART = 1 << 17 };
  * with the entry first. */
 enum { TI_VERSION_BESIDE = 6, TI_VERSION_JOINING = 12 };
 
-/* What tasks on tiles look at comes first, in one cache line, with the first six nodes that have joined. */
+/* What tasks on tiles look at comes first, side by side, with the first nodes that have joined. */
 typedef struct ti_version {
-    _Alignas(TI_CACHE_LINE) ti_writer_kind kind;
+    ti_writer_kind kind;
     uint32_t tile;     /* that is its box; 0: none, or not known */
     int a, b;          /* nodes [a,b) */
     ti_copies *copies; /* referenced */
