@@ -57,7 +57,7 @@ typedef struct ti_producers {
     ti_region_map map;                /* box -> address of the producer | moved */
     ti_tile_notes *tiles;             /* address of the producer that wrote a tile last: if it still says so */
     ti_producer *free, *first, *last; /* the list: older ones come first, as far as they have not written again */
-    size_t listed, bound;             /* more of them are merged as they come; TI_PRODUCERS */
+    uint32_t listed, bound;           /* more of them are merged as they come; TI_PRODUCERS */
     TI_VEC(ti_producer *) merged;     /* by name */
     const char *others;               /* the name of all further ones; only if somebody wants to know */
     const char *buffer;               /* the buffer's, which no other has that lives; likewise */
