@@ -255,6 +255,7 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     }
     form->may_be_brief = form->may_be_brief && form->tile_dims > 0;
     form->name = ti_arena_copy(arena, shape->name, strlen(shape->name) + 1);
+    form->devices = shape->devices ? ti_arena_copy(arena, shape->devices, sizeof(*shape->devices)) : NULL;
     form->access = access;
     form->order = NULL;
     form->submission = NULL;

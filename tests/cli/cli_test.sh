@@ -306,7 +306,7 @@ for list in '' 0 4, 4,x 200000000; do
     expect 2 'numbers from 1 to 100000000' "$tacit" plan --nodes "$list" true
     expect 2 'numbers from 1 to 100000000' "$tacit" plan true --nodes "$list"
 done
-expect 127 'nothing was not found' "$tacit" plan "$dir/nothing"
+expect 127 'there is no program .*nothing' "$tacit" plan "$dir/nothing"
 jacobi=$(dirname "$tacit")/jacobi
 if [ $has_json = yes ]; then
     expect 1 'wrote no report as node 0 of 4: it is no program of tacit' "$tacit" plan true
@@ -347,7 +347,7 @@ expect 2 'see .tacit explain' "$tacit" explain -x true
 for nodes in '' 0 4: 4:4 4:-1 x 4,5; do
     expect 2 'must be NODES or NODES:NODE' "$tacit" explain --nodes "$nodes" true
 done
-expect 127 'nothing was not found' "$tacit" explain "$dir/nothing"
+expect 127 'there is no program .*nothing' "$tacit" explain "$dir/nothing"
 expect 1 'wrote no report: it is no program of tacit' "$tacit" explain true
 
 echo "$checks checks, $failures failed"

@@ -90,7 +90,6 @@ for nodes; do
         same "$nodes" --power powers --rows 31 --cols 13
         [ ! -x "$examples/heat3d" ] || same "$nodes" --steps heat3d --size 11
         [ ! -x "$examples/mandelbrot" ] || same "$nodes" --frames mandelbrot --rows 31 --cols 17 --iterations 50
-        [ ! -x "$examples/convolution" ] || none "$nodes" convolution --generate 37x41 --radius 5
         for tiled in cholesky lu summa; do
             [ ! -x "$examples/$tiled" ] || none "$nodes" $tiled --size 53 --tile 12
         done

@@ -282,7 +282,7 @@ def heat():
 
 def errors():
     fails("no program is given", status=2)
-    fails("was not found", "no-such-program", status=127)
+    fails("is not in PATH", "no-such-program", status=127)
     fails("there is no network 'hdrr'", "--network", "hdrr", *nbody, status=2)
     fails("there is no machine 'hall'", "--machine", "hall", *nbody, status=2)
     fails("--nodes is '0'", "--nodes", "0", *nbody, status=2)
