@@ -528,6 +528,13 @@ static void run(program_fn *fn, int nodes, const tacit_config *config, uint64_t 
     cluster_run(&c);
 }
 
+/* With sanitizers each program runs with each setting on one number of nodes, and with the next setting on another. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { ONE_EACH = 1 };
+#else
+enum { ONE_EACH = 0 };
+#endif
+
 static void same_bits(void **state)
 {
     static const int nodes[] = { 2, 3, 5, 6, 7 };
@@ -537,9 +544,9 @@ static void same_bits(void **state)
         run(programs[p].fn, 1, &(tacit_config){ .threads = TACIT_THREADS_INLINE }, 0, &alone);
         assert_true(alone.count > 0);
         for (size_t s = 0; s < TI_COUNT(settings); s++) {
-            const bool threads = settings[s].threads == TACIT_THREADS_ON; /* which take turns where cores are few */
-            for (size_t n = threads ? p % TI_COUNT(nodes) : 0; n < TI_COUNT(nodes);
-                 n += threads ? TI_COUNT(nodes) : 1) {
+            /* threads take turns where cores are few */
+            const bool one = ONE_EACH || settings[s].threads == TACIT_THREADS_ON;
+            for (size_t n = one ? (p + s) % TI_COUNT(nodes) : 0; n < TI_COUNT(nodes); n += one ? TI_COUNT(nodes) : 1) {
                 run(programs[p].fn, nodes[n], &settings[s], 1 + 13 * s + n, &other);
                 if (other.count != alone.count || memcmp(other.data, alone.data, alone.count * sizeof(double)) != 0) {
                     fail_msg("%s on %d nodes has other bits with %s (setting %zu)", programs[p].name, nodes[n],
