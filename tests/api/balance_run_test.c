@@ -269,7 +269,8 @@ static void shares_move_between_devices(void **state)
     assert_int_equal(again.items[0][BALANCE_STEPS - 1][1], ITEMS / 2);
 }
 
-/* On two nodes, of which the first has a slow device: both levels at once, and the same again. */
+/* On two nodes, of which the first has a slow device: both levels at once, and the same again. Which shares come of
+ * which times is for balance_test, by numbers: how busy the machine is moves them here. */
 static void devices_and_nodes(void **state)
 {
     (void)state;
@@ -277,7 +278,6 @@ static void devices_and_nodes(void **state)
     measure_devices(&notes, 2, "auto", 0);
     const int *first = notes.items[0][BALANCE_STEPS - 1], *second = notes.items[1][BALANCE_STEPS - 1];
     assert_int_equal(first[0] + first[1] + second[0] + second[1], ITEMS);
-    assert_true(first[0] < first[1]);
     measure_devices(&again, 2, notes.said, -1);
     assert_string_equal(again.said, notes.said);
     assert_memory_equal(again.items, notes.items, sizeof(notes.items));
