@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,7 @@ class Browser:
         self.process = subprocess.Popen(
             [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
              f"--user-data-dir={folder}/profile", "about:blank"],
-            preexec_fn=take_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            preexec_fn=take_pipes, close_fds=False, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)
         self.rest, self.last, self.session, self.complaints = b"", 0, None, []
@@ -110,8 +111,16 @@ class Browser:
         return decode(self.png(x, y, width, height))
 
     def end(self):
-        self.process.terminate()
+        """All of its processes: one that lives on writes into the profile while that is being removed."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        for _ in range(1000):
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+            time.sleep(0.01)
+        check(False, "the browser does not end")
 
 
 def decode(png):
