@@ -4,7 +4,7 @@
 Usage: compare.py BUILD [--nodes LIST] [--rounds N] [--samples N] [--real-time] [--json FILE] [--check]
 
 In every round the machine is measured anew (`tacit simulate --calibrate`), then each program is run and simulated in turns, with the
-times per item of its kernels that `--calibrate-kernels` has just found. A step's time is compared: simulated, the difference
+times per item of its kernels that `--calibrate-kernels` has just found, on as many nodes as there are cores for. A step's time is compared: simulated, the difference
 between runs of few and of many steps; measured, the lower quartile of several short runs, since other programs on the machine make
 them longer and never shorter. The table has medians over the rounds, and the range of the ratio simulated / measured.
 
@@ -75,7 +75,8 @@ class Machine:
     def kernels(self, program, nodes):
         """Times per item, and of how many nodes a core is the core."""
         costs, scaled = self.folder / "costs.txt", self.folder / "scaled.txt"
-        run([*FIRST, self.tacit, "simulate", "--nodes", 1, f"--calibrate-kernels={costs}", *program.with_steps(program.steps)])
+        run([*FIRST, self.tacit, "simulate", "--nodes", 1, "--calibrate-nodes", min(nodes, self.cores), f"--calibrate-kernels={costs}",
+             *program.with_steps(program.steps)])
         lines = [f"workers = {self.workers(nodes)}"]
         if self.workers(nodes) == 1:
             lines.append("progress = inline")  # as a run on one core

@@ -81,6 +81,18 @@ def kernels(folder):
     expect(measured > 30 * 64 * 48 / 3 / 16 * 1e6, f"--kernel counts less than --calibrate-kernels: {measured}")
     late = run("--nodes", 2, wave[0], "--calibrate-kernels", *wave[1:])
     expect(late.returncode == 0, f"behind the program: {late.stderr}")
+    several(file)
+
+
+def several(file):
+    """Measured on two nodes: the same kernels. Without an MPI there is one."""
+    options = ("--nodes", 2, "--calibrate-nodes", 2, f"--calibrate-kernels={file}")
+    if mpi == "none":
+        fails("ended with status", *options, *wave, status=1)
+        return
+    done = run(*options, *wave)
+    expect(done.returncode == 0, done.stderr)
+    expect("on 2 nodes" in file.read_text() and {"kernel start", "kernel advance"} <= set(values(file.read_text())), file.read_text())
 
 
 def errors(folder):
@@ -94,6 +106,8 @@ def errors(folder):
     fails("false ended with status 1, so its kernels were not measured", "--calibrate-kernels", "false", status=1)
     fails("ended with status", "--calibrate-kernels", wave[0], "--no-such-option", status=1)
     fails("no program is given", "--calibrate-kernels", status=2)
+    fails("the number of nodes is 'two'", "--calibrate-nodes", "two", "--calibrate-kernels", *wave, status=2)
+    fails("--calibrate-nodes is for --calibrate-kernels, which is not given", "--calibrate-nodes", 2, *wave, status=2)
     wrong = folder / "wrong.txt"
     wrong.write_text("kernel advance = soon\n")
     fails("kernel advance is 'soon'", "--kernels", wrong, *wave)

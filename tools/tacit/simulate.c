@@ -29,6 +29,7 @@ static const char usage[] =
     "                       stencil=2.5ns; may be repeated\n"
     "  --calibrate-kernels[=FILE]  first run PROGRAM on one node of this machine and measure the time per item of\n"
     "                       its kernels, by name of task; to FILE, too, if it is given\n"
+    "  --calibrate-nodes N  run it on N nodes that share this machine for that, as `tacit run -n N` does (1)\n"
     "  --kernels FILE       such a file, of an earlier run; --kernel counts more\n"
     "  --trace PREFIX       of the last number of nodes also what `tacit trace` writes of a run: PREFIX.html, a page\n"
     "                       for the browser, and PREFIX.json for ui.perfetto.dev; doc/tracing.md says how to read\n"
@@ -168,6 +169,7 @@ static const struct option options[] = {
     { "json", no_argument, NULL, 'j' },
     { "calibrate", no_argument, NULL, 'c' },
     { "calibrate-kernels", optional_argument, NULL, 'r' },
+    { "calibrate-nodes", required_argument, NULL, 'N' },
     { "kernels", required_argument, NULL, 's' },
     { "help", no_argument, NULL, 'h' },
     { NULL, 0, NULL, 0 },
@@ -223,6 +225,8 @@ static int take_option(void *user, int c)
         o->measures = true;
         o->measured_to = optarg;
         return TOOL_OK;
+    case 'N':
+        return tool_parse_nodes(optarg, &o->calibrate_nodes);
     case 's':
         o->kernels = optarg;
         return TOOL_OK;
@@ -274,7 +278,11 @@ static const char *given_of_heat(const simulate_options *o)
 
 static const char *given_of_kernels(const simulate_options *o)
 {
-    return o->lines.length ? "--kernel" : o->kernels ? "--kernels" : o->measures ? "--calibrate-kernels" : NULL;
+    return o->lines.length      ? "--kernel"
+           : o->kernels         ? "--kernels"
+           : o->measures        ? "--calibrate-kernels"
+           : o->calibrate_nodes ? "--calibrate-nodes"
+                                : NULL;
 }
 
 static int calibrate(const simulate_options *o, int count, char **file)
@@ -337,7 +345,11 @@ static int simulate(simulate_options *o, int argc, char **argv)
                          "TACIT_LATENCY; leave it out",
                          more);
     }
+    if (status == TOOL_OK && o->calibrate_nodes && !o->measures) {
+        return tool_fail(TOOL_USAGE, "--calibrate-nodes is for --calibrate-kernels, which is not given; leave it out");
+    }
     status = status == TOOL_OK && o->replay ? simulate_prepare_replay(o) : status;
+    o->calibrate_nodes = o->calibrate_nodes ? o->calibrate_nodes : 1;
     use_defaults(o);
     o->nodes = o->nodes.count ? o->nodes : (tool_counts){ { 1, 4, 16, 64 }, 4 };
     return status == TOOL_OK ? run(o) : status;

@@ -10,6 +10,7 @@ typedef struct simulate_options {
     const char *kernels;           /* a file that is read behind those two, or NULL */
     ti_strbuf lines;               /* of a file that is read behind all others */
     bool measures;                 /* kernels are */
+    int calibrate_nodes;           /* by a run on so many; 0: not given */
     const char *measured_to;       /* and written to a file, or NULL */
     bool json, calibrates;
     const char *trace;  /* where the records of the last simulation go, or NULL */

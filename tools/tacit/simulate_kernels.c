@@ -1,14 +1,14 @@
 /* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
  *
- * The program runs on one node, several times if that takes little time, and its records say how long each part of each
- * task took. Of every task the median over the runs counts, since other programs disturb now this run, now that; of
- * tasks with one name all items count. */
+ * The program runs, several times if that takes little time, and its records say how long each part of each task took.
+ * Of every task the median over the runs counts, since other programs disturb now this run, now that; of tasks with one
+ * name all items count. It runs on one node, or on several that share this machine (--calibrate-nodes): then they share
+ * its caches and memory, too, as they will where they are simulated. */
 #include "simulate.h"
 #include "timeline.h"
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "trace/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,26 +70,47 @@ static task_cost *task_of(costs *c, uint32_t task, const char *name)
     return &c->task.data[*at - 1];
 }
 
-static void read_parts(costs *c, const timeline *t)
+static void read_parts(costs *c, const timeline *t, const tl_node *node)
 {
-    for (size_t i = 0; i < t->node[0].event.count; i++) {
-        const tl_event *e = &t->node[0].event.data[i], *whose = timeline_instruction(&t->node[0], e->id);
+    for (size_t i = 0; i < node->event.count; i++) {
+        const tl_event *e = &node->event.data[i], *whose = timeline_instruction(node, e->id);
         if (e->kind == TI_TRACE_PART && e->items > 0 && whose && tl_is_kernel(whose->kind)) {
             task_cost *task = task_of(c, e->task, timeline_name(t, e->name));
             task->ns[c->runs] += (double)(e->end - e->start);
             task->items += c->runs == 0 ? (double)e->items : 0; /* the same in every run */
         }
     }
-    c->runs++;
+}
+
+/* The program, on so many nodes: `tacit run` chooses their launcher. */
+static int run_program(const simulate_options *o, int *output, int *how)
+{
+    char self[] = "/proc/self/exe", run[] = "run", nodes[] = "-n", number[16];
+    TI_VEC(char *) argv = { 0 };
+    if (o->calibrate_nodes == 1) {
+        return tool_run_quietly(o->path, o->program, output, how);
+    }
+    snprintf(number, sizeof(number), "%d", o->calibrate_nodes);
+    ti_vec_push(&argv, self);
+    ti_vec_push(&argv, run);
+    ti_vec_push(&argv, nodes);
+    ti_vec_push(&argv, number);
+    for (char **word = o->program; *word; word++) {
+        ti_vec_push(&argv, *word);
+    }
+    ti_vec_push(&argv, NULL);
+    int status = tool_run_quietly(self, argv.data, output, how);
+    ti_vec_fini(&argv);
+    return status;
 }
 
 static int run_once(const simulate_options *o, const char *prefix, costs *c)
 {
     int output = -1, how = 0;
     timeline t = { 0 };
-    ti_strbuf why = { 0 }, path = { 0 };
+    ti_strbuf why = { 0 };
     setenv("TACIT_TRACE", prefix, 1);
-    int status = tool_run_quietly(o->path, o->program, &output, &how);
+    int status = run_program(o, &output, &how);
     unsetenv("TACIT_TRACE");
     if (status == TOOL_OK && tool_caught()) {
         status = 128 + tool_caught();
@@ -100,13 +121,14 @@ static int run_once(const simulate_options *o, const char *prefix, costs *c)
     } else if (status == TOOL_OK && !timeline_read(&t, prefix, &why)) {
         status = tool_fail(TOOL_FAILURE, "%s recorded nothing: it is no program of tacit", o->program[0]);
     } else if (status == TOOL_OK) {
-        read_parts(c, &t);
+        for (int q = 0; q < t.nodes; q++) {
+            read_parts(c, &t, &t.node[q]);
+        }
+        c->runs++;
         timeline_fini(&t);
     }
     close(output);
-    ti_recorder_path(prefix, 0, &path);
-    unlink(path.text);
-    ti_strbuf_fini(&path);
+    tool_trace_remove(prefix);
     ti_strbuf_fini(&why);
     return status;
 }
@@ -147,8 +169,9 @@ static void add_lines(costs *c, const simulate_options *o, ti_strbuf *out)
         c->kernel.data[task->name].ns += task->items > 0 ? task->ns[(c->runs - 1) / 2] : 0;
         c->kernel.data[task->name].items += task->items;
     }
-    ti_strbuf_add(out, "# Kernels of %s, as `tacit simulate --calibrate-kernels` has measured them on one node.\n",
-                  strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path);
+    ti_strbuf_add(out, "# Kernels of %s, as `tacit simulate --calibrate-kernels` has measured them on %d node%s.\n",
+                  strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path, o->calibrate_nodes,
+                  o->calibrate_nodes == 1 ? "" : "s");
     for (size_t i = 0; i < c->kernel.count; i++) {
         const kernel_cost *k = &c->kernel.data[i];
         if (!can_be_said(k->name)) {
