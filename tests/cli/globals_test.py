@@ -36,24 +36,28 @@ ALLOWED = {
 WRITABLE = (".data", ".bss", ".tdata", ".tbss", "*COM*")
 
 
-def variables(path):
-    """The names of an object's writable variables; the compiler numbers those of functions."""
-    out = subprocess.run(["nm", "--format=sysv", "--defined-only", str(path)], capture_output=True, text=True, check=True).stdout
+def variables(paths):
+    """By path: the names of an object's writable variables; the compiler numbers those of functions."""
+    out = subprocess.run(["nm", "--format=sysv", "--defined-only", "--print-file-name", *map(str, paths)],
+                         capture_output=True, text=True, check=True).stdout
+    found = {path: set() for path in paths}
     for row in out.splitlines():
         cells = [cell.strip() for cell in row.split("|")]
         if len(cells) == 7 and cells[6].startswith(WRITABLE) and not cells[6].startswith(".data.rel.ro"):
-            yield cells[0]
+            path, name = cells[0].rsplit(":", 1)
+            found[pathlib.Path(path)].add(name)
+    return found
 
 
 def main():
     root, objects = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    bad, seen, found = [], 0, 0
-    for path in sorted(objects.rglob("*.o")):
-        source = str(path.relative_to(objects)).removesuffix(".o")
-        if not (root / "src" / source).exists():
-            continue # left by an earlier build
-        seen += 1
-        names, allowed = set(variables(path)), set(ALLOWED.get(source, ()))
+    # Others were left by an earlier build.
+    source_of = {path: str(path.relative_to(objects)).removesuffix(".o") for path in sorted(objects.rglob("*.o"))}
+    source_of = {path: source for path, source in source_of.items() if (root / "src" / source).exists()}
+    bad, seen, found = [], len(source_of), 0
+    for path, names in variables(list(source_of)).items():
+        source = source_of[path]
+        allowed = set(ALLOWED.get(source, ()))
         found += len(names)
         bad += [f"src/{source}: {name} is shared by all contexts; put it into one, or give the reason here" for name in sorted(names - allowed)]
         bad += [f"src/{source}: {name} is no variable of it any more; take it off the list" for name in sorted(allowed - names)]
