@@ -4,9 +4,10 @@
 Usage: compare.py BUILD [--nodes LIST] [--rounds N] [--samples N] [--real-time] [--json FILE] [--check]
 
 In every round the machine is measured anew (`tacit simulate --calibrate`), then each program is run and simulated in turns, with the
-times per item of its kernels that `--calibrate-kernels` has just found, on as many nodes as there are cores for. A step's time is compared: simulated, the difference
-between runs of few and of many steps; measured, the lower quartile of several short runs, since other programs on the machine make
-them longer and never shorter. The table has medians over the rounds, and the range of the ratio simulated / measured.
+times per item of its kernels that `--calibrate-kernels` has just found, on as many nodes as there are cores for. A step's time is
+compared: simulated, the difference between runs of few and of many steps; measured, the lower quartile of several runs, since other
+programs on the machine make them longer and never shorter. They are long enough for their first steps, which use memory for the
+first time, to matter little. The table has medians over the rounds, and the range of the ratio simulated / measured.
 
 Nodes are processes on this machine. Each simulated node has its share of the cores as workers; with more nodes than cores, kernels
 take as many times as long as nodes share a core.
@@ -37,9 +38,9 @@ class Program:
 def programs(build):
     example = ["--steps", "{steps}", "--json"]
     return [
-        Program("nbody, 2048 bodies", build / "bin" / "nbody", ["--plummer", 2048, *example], 10),
-        Program("wave_sim, 1024 x 1024", build / "bin" / "wave_sim", ["--rows", 1024, "--cols", 1024, *example], 40),
-        Program("wave_sim, 256 x 256", build / "bin" / "wave_sim", ["--rows", 256, "--cols", 256, *example], 1000),
+        Program("nbody, 2048 bodies", build / "bin" / "nbody", ["--plummer", 2048, *example], 100),
+        Program("wave_sim, 1024 x 1024", build / "bin" / "wave_sim", ["--rows", 1024, "--cols", 1024, *example], 400),
+        Program("wave_sim, 256 x 256", build / "bin" / "wave_sim", ["--rows", 256, "--cols", 256, *example], 10000),
         Program("all-gather, 1 MiB of each node", build / "libexec" / "tacit-simulated-gather", [1 << 20, "{steps}", 20], 20),
         Program("all-gather, 64 KiB of each node", build / "libexec" / "tacit-simulated-gather", [1 << 16, "{steps}", 20], 200),
     ]
@@ -98,18 +99,20 @@ class Machine:
         return 1e-9 * (ns[1] - ns[0]) / program.steps / repeats
 
     def measured(self, program, nodes, samples):
-        command = [*FIRST, self.tacit, "run", "-n", nodes, *program.with_steps(program.steps)]
+        steps = max(1, program.steps // max(1, nodes // self.cores))
+        command = [*FIRST, self.tacit, "run", "-n", nodes, *program.with_steps(steps)]
         return lower_quartile([json.loads(run(command))["seconds_per_step"] for _ in range(samples)])
 
 
-def compare(build, nodes, rounds, samples):
-    """By (program, nodes): (simulated, measured) of each round."""
+def compare(build, nodes, rounds, samples, part):
+    """By (program, nodes): (simulated, measured) of each round, of a part of the steps."""
     tacit = build / "bin" / "tacit"
     found = {}
     for turn in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             machine = Machine(tacit, pathlib.Path(folder))
             for program in programs(build):
+                program.steps = max(2, program.steps // part)
                 for count in nodes:
                     progress.say(f"compare: round {turn + 1} of {rounds}: {program.name}, {count} nodes")
                     before = machine.measured(program, count, samples)
@@ -140,7 +143,8 @@ def main():
     options = parser.parse_args()
     FIRST.extend(["chrt", "-f", "1"] if options.real_time else [])
     nodes = [2] if options.check else [int(n) for n in options.nodes.split(",")]
-    found = compare(options.build.resolve(), nodes, 1 if options.check else options.rounds, 1 if options.check else options.samples)
+    found = compare(options.build.resolve(), nodes, 1 if options.check else options.rounds, 1 if options.check else options.samples,
+                    10 if options.check else 1)
     progress.end()
     print(table(found))
     if options.json:

@@ -1,9 +1,10 @@
 /* tacit simulate --calibrate-kernels: what the items of a program's kernels take on this machine. See simulate.h.
  *
  * The program runs, several times if that takes little time, and its records say how long each part of each task took.
- * Of every task the median over the runs counts, since other programs disturb now this run, now that; of tasks with one
- * name all items count. It runs on one node, or on several that share this machine (--calibrate-nodes): then they share
- * its caches and memory, too, as they will where they are simulated. */
+ * Of tasks with one name all items count, and the median of the runs: other programs disturb now this run, now that,
+ * while what the machine itself does to a kernel now and then happens in all of them. It runs on one node, or on
+ * several that share this machine (--calibrate-nodes): then they share its caches and memory, too, as they will where
+ * they are simulated. */
 #include "simulate.h"
 #include "timeline.h"
 
@@ -18,20 +19,13 @@
 enum { MOST_RUNS = 5, MOST_LINE = 200 };
 static const uint64_t budget_ns = UINT64_C(10000000000); /* no further run begins after that */
 
-/* What all parts of a task took together, in each run. */
-typedef struct task_cost {
-    double ns[MOST_RUNS], items;
-    size_t name;
-} task_cost;
-
+/* The kernels of tasks with one name: what all their parts took together, in each run. */
 typedef struct kernel_cost {
     char *name;
-    double ns, items;
+    double ns[MOST_RUNS], items; /* of one run: all have the same */
 } kernel_cost;
 
 typedef struct costs {
-    ti_map index; /* in `task`, plus one */
-    TI_VEC(task_cost) task;
     int runs;
     TI_VEC(kernel_cost) kernel;
 } costs;
@@ -42,13 +36,11 @@ static void fini(costs *c)
         ti_strfree(c->kernel.data[i].name);
     }
     ti_vec_fini(&c->kernel);
-    ti_vec_fini(&c->task);
-    ti_map_fini(&c->index);
 }
 
 /* ---- one run */
 
-static size_t kernel_of(costs *c, const char *name)
+static kernel_cost *kernel_of(costs *c, const char *name)
 {
     size_t i = 0;
     while (i < c->kernel.count && strcmp(c->kernel.data[i].name, name) != 0) {
@@ -57,17 +49,7 @@ static size_t kernel_of(costs *c, const char *name)
     if (i == c->kernel.count) {
         ti_vec_push(&c->kernel, ((kernel_cost){ .name = ti_strdup(name) }));
     }
-    return i;
-}
-
-static task_cost *task_of(costs *c, uint32_t task, const char *name)
-{
-    uint64_t *at = ti_map_at(&c->index, task);
-    if (*at == 0) {
-        ti_vec_push(&c->task, (task_cost){ .name = kernel_of(c, name) });
-        *at = c->task.count;
-    }
-    return &c->task.data[*at - 1];
+    return &c->kernel.data[i];
 }
 
 static void read_parts(costs *c, const timeline *t, const tl_node *node)
@@ -75,9 +57,9 @@ static void read_parts(costs *c, const timeline *t, const tl_node *node)
     for (size_t i = 0; i < node->event.count; i++) {
         const tl_event *e = &node->event.data[i], *whose = timeline_instruction(node, e->id);
         if (e->kind == TI_TRACE_PART && e->items > 0 && whose && tl_is_kernel(whose->kind)) {
-            task_cost *task = task_of(c, e->task, timeline_name(t, e->name));
-            task->ns[c->runs] += (double)(e->end - e->start);
-            task->items += c->runs == 0 ? (double)e->items : 0; /* the same in every run */
+            kernel_cost *kernel = kernel_of(c, timeline_name(t, e->name));
+            kernel->ns[c->runs] += (double)(e->end - e->start);
+            kernel->items += c->runs == 0 ? (double)e->items : 0;
         }
     }
 }
@@ -163,22 +145,17 @@ static bool can_be_said(const char *name)
 
 static void add_lines(costs *c, const simulate_options *o, ti_strbuf *out)
 {
-    for (size_t i = 0; i < c->task.count; i++) {
-        task_cost *task = &c->task.data[i];
-        qsort(task->ns, (size_t)c->runs, sizeof(double), by_size);
-        c->kernel.data[task->name].ns += task->items > 0 ? task->ns[(c->runs - 1) / 2] : 0;
-        c->kernel.data[task->name].items += task->items;
-    }
     ti_strbuf_add(out, "# Kernels of %s, as `tacit simulate --calibrate-kernels` has measured them on %d node%s.\n",
                   strrchr(o->path, '/') ? strrchr(o->path, '/') + 1 : o->path, o->calibrate_nodes,
                   o->calibrate_nodes == 1 ? "" : "s");
     for (size_t i = 0; i < c->kernel.count; i++) {
-        const kernel_cost *k = &c->kernel.data[i];
+        kernel_cost *k = &c->kernel.data[i];
         if (!can_be_said(k->name)) {
             tool_fail(0, "the kernels of tasks called '%s' were measured, but no file can name them", k->name);
             continue;
         }
-        ti_strbuf_add(out, "kernel %s = %.6g ns\n", k->name, k->ns / k->items);
+        qsort(k->ns, (size_t)c->runs, sizeof(double), by_size);
+        ti_strbuf_add(out, "kernel %s = %.6g ns\n", k->name, k->ns[(c->runs - 1) / 2] / k->items);
     }
 }
 
@@ -192,7 +169,7 @@ int simulate_calibrate_kernels(const simulate_options *o, const char *folder, ti
     }
     snprintf(prefix, sizeof(prefix), "%s/kernels", folder);
     int status = run_all(o, prefix, &c);
-    if (status == TOOL_OK && c.task.count == 0) {
+    if (status == TOOL_OK && c.kernel.count == 0) {
         status = tool_fail(TOOL_FAILURE, "%s runs no kernels; leave out --calibrate-kernels", o->program[0]);
     } else if (status == TOOL_OK) {
         add_lines(&c, o, out);
