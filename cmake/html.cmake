@@ -7,7 +7,9 @@ endif()
 if(doxygen AND python)
     file(GLOB html_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md ${PROJECT_SOURCE_DIR}/doc/guide/*.md)
     set(html_inputs ${PROJECT_SOURCE_DIR}/README.md ${html_pages} ${TACIT_PUBLIC_HEADERS}
-                    ${PROJECT_SOURCE_DIR}/lib/io/include/tacit/io.h ${PROJECT_SOURCE_DIR}/lib/bind/include/tacit/bind.h)
+                    ${PROJECT_SOURCE_DIR}/lib/io/include/tacit/io.h ${PROJECT_SOURCE_DIR}/lib/bind/include/tacit/bind.h
+                    ${PROJECT_SOURCE_DIR}/lib/cpp/include/tacit/tacit.hpp ${PROJECT_SOURCE_DIR}/lib/cpp/include/tacit/cpp/values.hpp
+                    ${PROJECT_SOURCE_DIR}/lib/cpp/include/tacit/cpp/kernel.hpp)
     list(JOIN html_inputs " " html_input)
     set(html_folder ${CMAKE_BINARY_DIR}/doc)
     configure_file(${PROJECT_SOURCE_DIR}/tools/html/Doxyfile.in ${html_folder}/Doxyfile @ONLY)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The manual as HTML: Doxygen makes it without a warning, every link leads somewhere, every function has a place, and a browser loads all
+"""The manual as HTML: Doxygen makes it without a warning, every link leads somewhere, every function and class has a place, and a browser loads all
 pages without complaints.
 
 Usage: html_test.py SOURCE DOXYFILE [FOLDER]     skipped where there is no doxygen; FOLDER: look at these pages, make none"""
+import html
 import html.parser
 import json
 import pathlib
@@ -80,12 +81,23 @@ def check_functions(folder):
             check(re.search(rf'class="memname">[^<]*(<[^>]*>[^<]*</a>)?[^<]*\b{name} *</td>', shown), f"{name} is not in the manual")
 
 
+def check_classes(folder):
+    """So has every class of C++, with what its comments say."""
+    text = (source / "lib/cpp/include/tacit/tacit.hpp").read_text()
+    for name in re.findall(r"^(?:template <[^>]*> )?class (\w+)", text, flags=re.M):
+        page = folder / f"classtacit_1_1{name.replace('_', '__')}.html"
+        check(page.exists(), f"{name} is not in the manual")
+    for page, sentence in (("context", "Wait until all nodes have executed everything submitted so far."), ("buffer", "buffer< T, D > Class Template Reference")):
+        shown = (folder / f"classtacit_1_1{page}.html").read_text() if (folder / f"classtacit_1_1{page}.html").exists() else ""
+        check(sentence in html.unescape(re.sub(r"<[^>]*>", "", shown)), f"'{sentence}' is not in the page of {page}")
+
+
 def check_browser(folder, pages):
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not browser:
         print("html: there is no chromium, so the pages are not loaded (tools/setup --check installs it)")
         return
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile: # its processes may still write there
         driver = pathlib.Path(profile, "driver.html")
         driver.write_text(DRIVER % json.dumps([(folder / page).as_uri() for page in pages]))
         done = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}/profile",
@@ -102,9 +114,10 @@ def main():
         print("html: there is no doxygen, so the manual is not made (tools/setup --check installs it)")
         return 77
     with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else make(pathlib.Path(temporary))
+        folder = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else make(pathlib.Path(temporary))
         pages = check_links(folder)
         check_functions(folder)
+        check_classes(folder)
         check_browser(folder, pages)
     for failure in failures[:60]:
         print(f"html: {failure}")

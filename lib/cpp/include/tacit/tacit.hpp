@@ -90,6 +90,10 @@ template <class T, int D, class B, class M> access<T, D> make_access(B &b, int m
     }
     return { tacit_access_make(b.get(), mode, named), s };
 }
+
+/* A context that is still to come. */
+struct nothing {
+};
 } // namespace detail
 
 /* The kernel reads what the mapper names, a mapper or a lambda in place:
@@ -209,12 +213,12 @@ class context
     /* Take over a context of tacit_init or tacit_init_mpi. */
     static context adopt(tacit_context *handle)
     {
-        context c{ nothing() };
+        context c{ detail::nothing() };
         c.core_ = std::make_shared<detail::core>();
         c.core_->handle = handle;
         return c;
     }
-    static context none() { return context(nothing()); } /* to be filled by try_create, or by a move */
+    static context none() { return context(detail::nothing()); } /* to be filled by try_create, or by a move */
     static status try_create(context &out, const tacit_config &config = tacit_config{})
     {
         tacit_context *handle = nullptr;
@@ -364,9 +368,7 @@ class context
     const std::shared_ptr<detail::core> &core() const { return core_; }
 
   private:
-    struct nothing {
-    };
-    explicit context(nothing) {}
+    explicit context(detail::nothing) {}
 
     template <int D, class Tuple, std::size_t... N>
     status submit_all(const task &t, const range<D> &items, const Tuple &rest, std::index_sequence<N...>)
