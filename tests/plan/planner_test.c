@@ -16,7 +16,11 @@ typedef struct arguments {
 
 static bool parse(int argc, char **argv, arguments *out)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    *out = (arguments){ .seed = 1, .count = 1000 };
+#else
     *out = (arguments){ .seed = 1, .count = 2500 };
+#endif
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--print") == 0) {
             out->print = true;
