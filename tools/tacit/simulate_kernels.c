@@ -154,6 +154,9 @@ static void add_lines(costs *c, const simulate_options *o, ti_strbuf *out)
             tool_fail(0, "the kernels of tasks called '%s' were measured, but no file can name them", k->name);
             continue;
         }
+        if (k->items == 0) { /* not in every run: nothing is known that could be relied on */
+            continue;
+        }
         qsort(k->ns, (size_t)c->runs, sizeof(double), by_size);
         ti_strbuf_add(out, "kernel %s = %.6g ns\n", k->name, k->ns[(c->runs - 1) / 2] / k->items);
     }
