@@ -1,7 +1,12 @@
 /* What launchers say: see launched.h. */
 #include "comm/launched.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 static bool is_set(const char *name)
 {
@@ -54,4 +59,20 @@ bool ti_launched_as_speaker(void)
         }
     }
     return true;
+}
+
+/* The signal comes when the thread that started this process ends, so only for a launcher with one thread. */
+void ti_launched_end_with_launcher(void)
+{
+    char path[64], name[32] = "";
+    pid_t parent = getppid();
+    snprintf(path, sizeof(path), "/proc/%ld/comm", (long)parent);
+    FILE *file = fopen(path, "r");
+    bool hydra = file && fgets(name, sizeof(name), file) && strcmp(name, "hydra_pmi_proxy\n") == 0;
+    if (file) {
+        fclose(file);
+    }
+    if (hydra && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() != parent) {
+        raise(SIGKILL);
+    }
 }

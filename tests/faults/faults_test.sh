@@ -86,6 +86,24 @@ TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$faulty"
 TACIT_WORKERS=2 TACIT_PROGRESS=shared busy "$tacit" run -n 2 "$faulty"
 TACIT_WORKERS=1 TACIT_PROGRESS=thread busy "$faulty"
 
+# The launcher's process that started the ranks is killed (mpirun, or what MPICH has between mpiexec and them): no rank stays behind.
+rm -f "$dir/go"
+TACIT_COLLECTIVES=off TACIT_WATCHDOG=1 "$tacit" run -n 2 "$faulty" late "$dir/go" </dev/null >"$dir/log" 2>&1 &
+for _ in $(seq 300); do
+    grep -q 'from node 1' "$dir/log" && break
+    sleep 0.1
+done
+ranks() { pgrep -xf "$faulty late $dir/go"; }
+first=$(ranks | head -n 1)
+[ "$(ranks | wc -l)" = 2 ] || fail "launcher: no ranks"
+[ "$first" ] && kill -KILL "$(ps -o ppid= -p "$first")"
+for _ in $(seq 300); do
+    ranks >/dev/null || break
+    sleep 0.1
+done
+ranks >/dev/null && fail "launcher: ranks live on without it" && pkill -KILL -xf "$faulty late $dir/go"
+wait 2>/dev/null
+
 # A thread waits in one context while it has left work in another.
 : >"$dir/log"
 rm -f "$dir/go"
