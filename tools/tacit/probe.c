@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -52,8 +53,8 @@ char *tool_prefix(void)
     return ti_strdup(dirname(dirname(self)));
 }
 
-/* What `program argument` prints; empty if it cannot be run. */
-static void read_output(const char *program, const char *argument, ti_strbuf *out)
+/* What `program option argument` prints (`option`: NULL, or one before the argument); empty if it cannot be run. */
+static void read_output(const char *program, const char *option, const char *argument, ti_strbuf *out)
 {
     int ends[2];
     char chunk[4096];
@@ -68,7 +69,7 @@ static void read_output(const char *program, const char *argument, ti_strbuf *ou
         dup2(ends[1], 1);
         dup2(nowhere, 2);
         close(ends[0]);
-        execlp(program, program, argument, (char *)NULL);
+        execlp(program, program, option ? option : argument, option ? argument : (char *)NULL, (char *)NULL);
         _exit(TOOL_NOT_FOUND);
     }
     close(ends[1]);
@@ -80,13 +81,38 @@ static void read_output(const char *program, const char *argument, ti_strbuf *ou
     }
 }
 
+static int find_loader(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_INTERP) {
+            *(const char **)user = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    return 1; /* this program comes first */
+}
+
+/* One line per library of a program. Asks the loader of this tool, for ldd is a script that starts three programs; it
+ * knows other loaders, though. */
+static void list_libraries(const char *path, ti_strbuf *out)
+{
+    const char *loader = NULL;
+    dl_iterate_phdr(find_loader, &loader);
+    if (loader) {
+        read_output(loader, "--list", path, out);
+    }
+    if (!out->length) {
+        read_output("ldd", NULL, path, out);
+    }
+}
+
 /* libmpi.so.12 is the name that MPICH and its relatives agreed on; Open MPI's libmpi.so has had other numbers, 40
  * since 2017. */
 tool_mpi tool_mpi_of(const char *path)
 {
     ti_strbuf libraries = { 0 };
     tool_mpi mpi = TOOL_MPI_UNKNOWN;
-    read_output("ldd", path, &libraries);
+    list_libraries(path, &libraries);
     const char *text = ti_strbuf_text(&libraries);
     if (strstr(text, "libmpich.so.") || strstr(text, "libmpi.so.12")) {
         mpi = TOOL_MPI_MPICH;
@@ -103,7 +129,7 @@ tool_mpi tool_mpi_of_launcher(const char *path)
 {
     ti_strbuf version = { 0 };
     tool_mpi mpi = TOOL_MPI_UNKNOWN;
-    read_output(path, "--version", &version);
+    read_output(path, NULL, "--version", &version);
     const char *text = ti_strbuf_text(&version);
     if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRRTE")) {
         mpi = TOOL_MPI_OPENMPI;
