@@ -23,7 +23,7 @@ enum { ITEMS = 64, STEPS = 3, LAUNCH_FAILED = 719 };
 
 static const stub_control *stub;
 
-/* The clock of tacit and of the driver: the machine's, or one that goes on when it is asked, however busy the machine. */
+/* The clock of tacit and of the driver: the machine's, or one that goes on when it is asked, whoever else works. */
 static _Atomic long asked; /* 0: the machine's */
 
 int clock_gettime(clockid_t clock, struct timespec *out)

@@ -98,7 +98,7 @@ void ti_mpi_guard_arm(int node)
     atomic_store(&guard.node, node);
     if (atomic_exchange(&guard.process, me) != me) {
         atexit(end_of_process);
-        ti_launched_end_with_launcher(); /* mpiexec of Hydra 4.0 may kill its helper, and not the ranks, when one aborts */
+        ti_launched_end_with_launcher(); /* mpiexec of Hydra 4.0 may kill that, and not the ranks, when one aborts */
     }
 }
 
