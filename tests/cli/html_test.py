@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The manual as HTML: Doxygen makes it without a warning, every link leads somewhere, every function and class has a place, and a
-browser loads all documents and every fourth of the other pages without complaints.
+browser loads all documents and every eighth of the other pages without complaints.
 
 Usage: html_test.py SOURCE DOXYFILE [FOLDER]     skipped where there is no doxygen; FOLDER: look at these pages, make none"""
 import html
@@ -97,7 +97,7 @@ def check_browser(folder, pages):
     if not browser:
         print("html: there is no chromium, so the pages are not loaded (tools/setup --check installs it)")
         return
-    pages = [page for i, page in enumerate(pages) if page.startswith(("page_", "index")) or i % 4 == 0] # the others are alike
+    pages = [page for i, page in enumerate(pages) if page.startswith(("page_", "index")) or i % 8 == 0] # the others are alike
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile: # its processes may still write there
         driver = pathlib.Path(profile, "driver.html")
         driver.write_text(DRIVER % json.dumps([(folder / page).as_uri() for page in pages]))
