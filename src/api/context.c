@@ -105,7 +105,7 @@ static tacit_status start_dry_run(const tacit_config *resolved, ti_comm *compare
     int nodes, node;
     tacit_status status;
     if (ti_dry_run_parse(resolved->dry_run, &nodes, &node, &why)) {
-        ti_dry_run_announce(nodes, node, stderr);
+        ti_dry_run_announce(nodes, node, resolved->simulate != NULL, stderr);
         status = start_on(ti_comm_dry_create(node, nodes), resolved, out);
     } else {
         status = init_failed(TACIT_ERROR_CONFIG, why.text);

@@ -49,9 +49,14 @@ bool ti_dry_run_parse(const char *text, int *nodes, int *node, ti_strbuf *why)
     return true;
 }
 
-void ti_dry_run_announce(int nodes, int node, FILE *out)
+void ti_dry_run_announce(int nodes, int node, bool simulated, FILE *out)
 {
-    fprintf(out, "tacit dry run: planning as node %d of %d; no kernel is called and fences give zeros\n", node, nodes);
+    if (simulated) {
+        fprintf(out, "tacit dry run: simulating %d nodes; no kernel is called and fences give zeros\n", nodes);
+    } else {
+        fprintf(out, "tacit dry run: planning as node %d of %d; no kernel is called and fences give zeros\n", node,
+                nodes);
+    }
 }
 
 ti_dry_run *ti_dry_run_create(ti_comm_stats *network)
@@ -391,8 +396,9 @@ bool ti_dry_run_report(ti_dry_run *run, const ti_system *system, const tacit_con
 {
     const char *path = config->dry_run_report;
     ti_dry_memory_end(&run->executed.memory);
-    print_table(run, system, stderr);
-    if (run->simulation && !ti_simulation_report(run->simulation, config->simulate_report, why)) {
+    if (!run->simulation) {
+        print_table(run, system, stderr);
+    } else if (!ti_simulation_report(run->simulation, config->simulate_report, why)) {
         return false;
     }
     if (!path) {

@@ -35,7 +35,7 @@ typedef struct ti_dry_run {
 bool ti_dry_run_parse(const char *text, int *nodes, int *node, ti_strbuf *why);
 
 /* Say that what follows is no real run. */
-void ti_dry_run_announce(int nodes, int node, FILE *out);
+void ti_dry_run_announce(int nodes, int node, bool simulated, FILE *out);
 
 ti_dry_run *ti_dry_run_create(ti_comm_stats *network);
 void ti_dry_run_destroy(ti_dry_run *run);

@@ -28,7 +28,7 @@ static bool read_files(ti_platform *p, const char *files, ti_strbuf *why)
         good = ti_platform_read(p, path, why);
     }
     ti_strfree(list);
-    return good && ti_platform_is_complete(p, why);
+    return good && ti_platform_is_complete(p, files, why);
 }
 
 /* What the program or its environment says of threads and collectives counts more than the files. Inline, there is one
@@ -266,7 +266,14 @@ static void add_json(const ti_simulation *s, const ti_cluster_result *r, ti_strb
         ti_strbuf_add_json(out, share[i].name);
         ti_strbuf_add(out, ", \"ns\": %.0f}", share[i].ns);
     }
-    ti_strbuf_add(out, "\n  ]");
+    ti_strbuf_add(out, "\n  ],\n  \"unmet_kernels\": [");
+    for (size_t i = 0, unmet = 0; i < s->platform.kernels.count; i++) {
+        if (!s->platform.kernels.data[i].met) {
+            ti_strbuf_add(out, "%s", unmet++ ? ", " : "");
+            ti_strbuf_add_json(out, s->platform.kernels.data[i].task);
+        }
+    }
+    ti_strbuf_add(out, "]");
     add_pairs(r, s->system.num_nodes, out);
     if (s->replay) {
         ti_strbuf_add(out,

@@ -97,6 +97,7 @@ static double *find(const ti_platform_kernels *k, const char *task)
 {
     for (size_t i = 0; i < k->count; i++) {
         if (strcmp(k->data[i].task, task) == 0) {
+            k->data[i].met = true;
             return &k->data[i].item;
         }
     }
@@ -149,16 +150,18 @@ bool ti_platform_time(const char *text, double *ns)
 
 static bool set_kernel(ti_platform_kernels *k, const char *name, const char *task, const char *value, ti_strbuf *why)
 {
-    double item, *known = find(k, task);
+    double item;
     if (!*task || !parse_value(value, TIME, &item)) {
         ti_strbuf_add(why, "the time per item of %s is '%s', but must be a time, such as 2.5 ns", name, value);
         return false;
     }
-    if (known) {
-        *known = item;
-    } else {
-        ti_vec_push(k, ((ti_platform_kernel){ .task = ti_strdup(task), .item = item }));
+    for (size_t i = 0; i < k->count; i++) {
+        if (strcmp(k->data[i].task, task) == 0) {
+            k->data[i].item = item;
+            return true;
+        }
     }
+    ti_vec_push(k, ((ti_platform_kernel){ .task = ti_strdup(task), .item = item }));
     return true;
 }
 
@@ -299,12 +302,13 @@ bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why)
     return good;
 }
 
-bool ti_platform_is_complete(const ti_platform *p, ti_strbuf *why)
+bool ti_platform_is_complete(const ti_platform *p, const char *files, ti_strbuf *why)
 {
     for (size_t i = 0; i < TI_COUNT(keys); i++) {
         if (keys[i].needed && !(p->given >> i & 1)) {
-            ti_strbuf_add(why, "no file of the network or the machine says %s; add a line such as '%s = ...' with %s",
-                          keys[i].name, keys[i].name, unit_names[keys[i].unit]);
+            ti_strbuf_add(why, "no line says %s, which the file of the %s must (read were %s); add '%s = ...' with %s",
+                          keys[i].name, offsetof(ti_platform, workers) <= keys[i].field ? "machine" : "network", files,
+                          keys[i].name, unit_names[keys[i].unit]);
             return false;
         }
     }

@@ -18,6 +18,7 @@
 typedef struct ti_platform_kernel {
     char *task;  /* its name */
     double item; /* time per item */
+    bool met;    /* it was asked for */
 } ti_platform_kernel;
 
 typedef TI_VEC(ti_platform_kernel) ti_platform_kernels;
@@ -64,8 +65,8 @@ void ti_platform_fini(ti_platform *p);
 /* Add what a file says; files may follow each other, each with some of the keys. False and a sentence in `why` if it
  * cannot be read or says something that makes no sense, with the line. */
 bool ti_platform_read(ti_platform *p, const char *path, ti_strbuf *why);
-/* Whether all keys without a default were in some file. */
-bool ti_platform_is_complete(const ti_platform *p, ti_strbuf *why);
+/* Whether all keys without a default were in some file. `files`: what was read, for the sentence. */
+bool ti_platform_is_complete(const ti_platform *p, const char *files, ti_strbuf *why);
 
 /* A time with its unit, such as "2.5 us". False if it is not one. */
 bool ti_platform_time(const char *text, double *ns);

@@ -773,7 +773,9 @@ static void failing(const char *text, const char *said)
 static void files_that_are_wrong_are_named(void **state)
 {
     (void)state;
-    failing(FREE, "says latency; add a line such as 'latency = ...' with ps, ns, us, ms or s");
+    failing(FREE, "no line says latency, which the file of the network must (read were simulate_test_platform_");
+    failing(NETWORK, "no line says workers, which the file of the machine must (read were simulate_test_platform_");
+    failing(NETWORK, "); add 'workers = ...' with no unit");
     failing(NETWORK FREE "latency = -1 us\n", ":14: latency is '-1 us', but must be a number that is not negative");
     failing(NETWORK FREE "latencey = 1 us\n", "there is no key 'latencey'; did you mean latency?");
     failing(NETWORK FREE "gap = 1\n", "gap is '1', but must be");

@@ -281,6 +281,15 @@ static void read_path(const json_t *rows, tool_simulation *out)
     }
 }
 
+static void read_unmet(const json_t *names, tool_simulation *out)
+{
+    out->unmet = json_array_size(names);
+    out->unmet_kernel = out->unmet ? TI_NEW_ARRAY(char *, out->unmet) : NULL;
+    for (size_t i = 0; i < out->unmet; i++) {
+        out->unmet_kernel[i] = ti_strdup(json_string_value(json_array_get(names, i)));
+    }
+}
+
 bool tool_json_read_simulation(const char *path, tool_simulation *out)
 {
     static const char *const uses[] = { "kernels", "messages", "planning", "ahead", "idle" };
@@ -306,6 +315,7 @@ bool tool_json_read_simulation(const char *path, tool_simulation *out)
         out->use[i] = json_number_value(json_object_get(json_object_get(report, "workers_do"), uses[i]));
     }
     read_path(json_object_get(report, "critical_path"), out);
+    read_unmet(json_object_get(report, "unmet_kernels"), out);
     const json_t *replay = json_object_get(report, "replay");
     out->replay.ns = json_number_value(json_object_get(replay, "ns"));
     out->replay.instructions = number(replay, "instructions");

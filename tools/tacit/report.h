@@ -84,6 +84,8 @@ typedef struct tool_simulation {
     uint64_t broadcasts, recipients, refused, relayed_bytes;
     tool_path_share *path; /* longest first */
     size_t paths;
+    char **unmet_kernel; /* of which a file says how long they take, and that never ran */
+    size_t unmet;
     struct {
         double ns;
         uint64_t instructions, events, moved;

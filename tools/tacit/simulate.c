@@ -116,6 +116,9 @@ static int run(simulate_options *o)
         if (status == TOOL_OK) {
             simulate_say_idle(&row[i]);
         }
+        if (status == TOOL_OK && i == 0) {
+            simulate_say_unmet(o, &row[i]);
+        }
     }
     simulate_clean(folder);
     if (status == TOOL_OK && o->json) {
@@ -143,13 +146,15 @@ static int run(simulate_options *o)
 static int add_kernel(simulate_options *o, const char *text)
 {
     const char *equals = strrchr(text, '=');
-    size_t digits = equals ? strspn(equals + 1, "0123456789.eE+-") : 0;
-    if (!equals || equals == text || digits == 0 || strchr(text, '\n')) {
+    double ns = 0;
+    if (!equals || equals == text || strchr(text, '\n')) {
         return tool_fail(TOOL_USAGE, "--kernel is '%s', but must be TASK=TIME, such as stencil=2.5ns", text);
     }
-    ti_strbuf_add(&o->lines, "kernel %.*s = %.*s %s\n", (int)(equals - text), text, (int)digits, equals + 1,
-                  equals + 1 + digits);
-    return TOOL_OK;
+    char option[64];
+    snprintf(option, sizeof(option), "--kernel %.*s", (int)(equals - text), text);
+    int status = simulate_parse_time(option, equals + 1, &ns);
+    ti_strbuf_add(&o->lines, "kernel %.*s = %.17g ns\n", (int)(equals - text), text, ns);
+    return status;
 }
 
 static const struct option options[] = {

@@ -26,11 +26,16 @@ typedef struct simulate_options {
 
 /* A file, or the name of one that comes with tacit. NULL: neither; free with ti_strfree. */
 char *simulate_platform(const char *name);
+/* Say that there is none, and which name is nearest; TOOL_USAGE. `kind`: "network" or "machine". */
+int simulate_no_platform(const char *kind, const char *name);
+/* "10us" or "10 us" as nanoseconds; TOOL_USAGE after a sentence, which names the option. */
+int simulate_parse_time(const char *option, const char *text, double *ns);
 /* Simulate the program on so many nodes; temporary files lie in `folder`. TOOL_OK, or an exit status after a
  * sentence. */
 int simulate_once(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
-/* A sentence if some nodes had nothing to do. */
+/* A sentence if some nodes had nothing to do, and one of each --kernel that no task is called like. */
 void simulate_say_idle(const tool_simulation *r);
+void simulate_say_unmet(const simulate_options *o, const tool_simulation *r);
 /* The same, with records for --trace; and the report of these, after which they are gone. */
 int simulate_traced(const simulate_options *o, const char *folder, long nodes, tool_simulation *out);
 int simulate_report_trace(const simulate_options *o);

@@ -223,7 +223,7 @@ static int check_lines(const char *path)
     ti_platform platform;
     ti_strbuf why = { 0 };
     ti_platform_init(&platform);
-    bool good = ti_platform_read(&platform, path, &why) && ti_platform_is_complete(&platform, &why);
+    bool good = ti_platform_read(&platform, path, &why) && ti_platform_is_complete(&platform, path, &why);
     int status = good ? TOOL_OK
                       : tool_fail(TOOL_FAILURE, "this machine was not measured well: %s", ti_strbuf_text(&why));
     ti_platform_fini(&platform);

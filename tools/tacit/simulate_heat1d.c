@@ -22,18 +22,6 @@ typedef struct heat {
     long nodes;
 } heat;
 
-/* "10us" or "10 us". */
-static int parse_time(const char *option, const char *text, double *ns)
-{
-    char spaced[64];
-    size_t digits = strspn(text, "0123456789.eE+-");
-    snprintf(spaced, sizeof(spaced), "%.*s %s", (int)digits, text, text + digits + strspn(text + digits, " "));
-    if (!ti_platform_time(spaced, ns)) {
-        return tool_fail(TOOL_USAGE, "%s is '%s', but must be a time, such as 2.5us", option, text);
-    }
-    return TOOL_OK;
-}
-
 static int read_network(const simulate_options *o, heat *h)
 {
     ti_platform platform;
@@ -42,7 +30,7 @@ static int read_network(const simulate_options *o, heat *h)
     ti_platform_init(&platform);
     int status = TOOL_OK;
     if (!path) {
-        status = tool_fail(TOOL_USAGE, "there is no network '%s'; see `tacit simulate --help`", o->network);
+        status = simulate_no_platform("network", o->network);
     } else if (!ti_platform_read(&platform, path, &why)) {
         status = tool_fail(TOOL_FAILURE, "%s", ti_strbuf_text(&why));
     }
@@ -187,8 +175,8 @@ int simulate_heat1d(simulate_options *o)
     char *prefix = tool_prefix();
     int status = o->nodes.count > 1
                      ? tool_fail(TOOL_USAGE, "--heat1d simulates one number of nodes; give one to --nodes")
-                     : parse_time("--latency", o->latency, &h.latency);
-    status = status == TOOL_OK ? parse_time("--item", o->item, &h.item) : status;
+                     : simulate_parse_time("--latency", o->latency, &h.latency);
+    status = status == TOOL_OK ? simulate_parse_time("--item", o->item, &h.item) : status;
     status = status == TOOL_OK ? read_network(o, &h) : status;
     if (status == TOOL_OK && !tool_json_is_there()) {
         status = TOOL_FAILURE; /* reports are read as JSON */

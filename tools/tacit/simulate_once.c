@@ -1,5 +1,6 @@
 /* One simulation of a program for `tacit simulate`: a dry run with the files that describe the cluster. See
  * simulate.h. */
+#include "sim/platform.h"
 #include "simulate.h"
 
 #include <errno.h>
@@ -31,8 +32,7 @@ static const char *platform_at(const void *list, size_t index)
     return index < files->gl_pathc ? files->gl_pathv[index] : NULL;
 }
 
-/* Says that there is no such file; the nearest name of those that come with tacit is given without their folder. */
-static int no_platform(const char *kind, const char *name)
+int simulate_no_platform(const char *kind, const char *name)
 {
     glob_t files = { 0 };
     ti_strbuf text = { 0 };
@@ -66,22 +66,24 @@ static int set_platform(const simulate_options *o, const char *folder)
     for (int i = 0; i < 2 && status == TOOL_OK; i++) {
         char *path = simulate_platform(names[i]);
         if (!path) {
-            status = no_platform(i ? "machine" : "network", names[i]);
+            status = simulate_no_platform(i ? "machine" : "network", names[i]);
         } else {
-            ti_strbuf_add(&files, "%s:", path);
+            ti_strbuf_add(&files, "%s%s", i ? ":" : "", path);
         }
         ti_strfree(path);
     }
     if (status == TOOL_OK && o->kernels && access(o->kernels, R_OK) != 0) {
         status = tool_fail(TOOL_USAGE, "cannot read %s: %s", o->kernels, strerror(errno));
     } else if (o->kernels) {
-        ti_strbuf_add(&files, "%s:", o->kernels);
+        ti_strbuf_add(&files, ":%s", o->kernels);
     }
     ti_strbuf_add(&lines, "%s/lines", folder);
     if (status == TOOL_OK && !ti_strbuf_write(&o->lines, lines.text)) {
         status = tool_fail(TOOL_FAILURE, "cannot write %s: %s", lines.text, strerror(errno));
     }
-    ti_strbuf_add(&files, "%s", lines.text);
+    if (o->lines.length) {
+        ti_strbuf_add(&files, ":%s", lines.text);
+    }
     setenv("TACIT_SIMULATE", files.text, 1);
     ti_strbuf_fini(&files);
     ti_strbuf_fini(&lines);
@@ -122,8 +124,12 @@ int simulate_once(const simulate_options *o, const char *folder, long nodes, too
     if (tool_caught()) {
         status = 128 + tool_caught();
     } else if (status == TOOL_OK && !there) {
-        tool_show_output(output);
-        status = tool_fail(TOOL_FAILURE, "%s was not simulated on %ld nodes (see above)", o->program[0], nodes);
+        bool said = tool_show_output(output);
+        status = said ? tool_fail(TOOL_FAILURE, "%s was not simulated on %ld nodes (see above)", o->program[0], nodes)
+                      : tool_fail(TOOL_FAILURE,
+                                  "%s was not simulated on %ld nodes: it ended with status %d, and said nothing; a "
+                                  "program must call tacit_init and tacit_finalize",
+                                  o->program[0], nodes, how);
     } else if (status == TOOL_OK && how) {
         tool_simulation_fini(out);
         tool_show_output(output);
@@ -136,6 +142,30 @@ int simulate_once(const simulate_options *o, const char *folder, long nodes, too
     unlink(report);
     close(output);
     return status;
+}
+
+int simulate_parse_time(const char *option, const char *text, double *ns)
+{
+    char spaced[64];
+    size_t digits = strspn(text, "0123456789.eE+-");
+    snprintf(spaced, sizeof(spaced), "%.*s %s", (int)digits, text, text + digits + strspn(text + digits, " "));
+    if (!ti_platform_time(spaced, ns)) {
+        return tool_fail(TOOL_USAGE, "%s is '%s', but must be a time, such as 2.5us", option, text);
+    }
+    return TOOL_OK;
+}
+
+void simulate_say_unmet(const simulate_options *o, const tool_simulation *r)
+{
+    for (size_t i = 0; i < r->unmet; i++) {
+        ti_strbuf line = { 0 };
+        ti_strbuf_add(&line, "kernel %s =", r->unmet_kernel[i]);
+        if (strstr(ti_strbuf_text(&o->lines), line.text)) {
+            tool_fail(0, "--kernel %s has no effect: no kernel of the program belongs to a task of this name",
+                      r->unmet_kernel[i]);
+        }
+        ti_strbuf_fini(&line);
+    }
 }
 
 void simulate_say_idle(const tool_simulation *r)
@@ -208,5 +238,9 @@ void tool_simulation_fini(tool_simulation *s)
         ti_strfree(s->path[i].name);
     }
     ti_free(s->path, (s->paths ? s->paths : 1) * sizeof(*s->path));
+    for (size_t i = 0; i < s->unmet; i++) {
+        ti_strfree(s->unmet_kernel[i]);
+    }
+    ti_free(s->unmet_kernel, s->unmet * sizeof(*s->unmet_kernel));
     *s = (tool_simulation){ 0 };
 }

@@ -73,8 +73,8 @@ int tool_wait(int child, int nodes);
 /* Runs a program, and keeps what it says in memory: `output` is a file descriptor. Returns what tool_launch_and_wait
  * does. */
 int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status);
-/* Shows the end of that on stderr, unless a signal has come. */
-void tool_show_output(int output);
+/* Shows the end of that on stderr, unless a signal has come. Whether there was anything. */
+bool tool_show_output(int output);
 /* The launchers that the tool knows, in order; false behind the last. */
 bool tool_launcher_at(size_t index, tool_launcher *out);
 

@@ -238,7 +238,7 @@ int tool_run_quietly(const char *path, char **argv, int *output, int *exit_statu
     return TOOL_OK;
 }
 
-void tool_show_output(int output)
+bool tool_show_output(int output)
 {
     char text[LAST + 1];
     off_t size = lseek(output, 0, SEEK_END);
@@ -246,4 +246,5 @@ void tool_show_output(int output)
     if (length > 0 && !caught) {
         fprintf(stderr, "%.*s%s", (int)length, text, text[length - 1] != '\n' ? "\n" : "");
     }
+    return length > 0;
 }
