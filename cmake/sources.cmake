@@ -6,6 +6,7 @@ set(TACIT_SOURCES
     base/check.c
     base/config.c
     base/cores.c
+    base/crowd.c
     base/failure.c
     base/handle.c
     base/log.c

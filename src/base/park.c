@@ -5,6 +5,7 @@
 #include "base/park.h"
 
 #include "base/clock.h"
+#include "base/crowd.h"
 
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -39,8 +40,10 @@ void ti_lot_wake_slow(ti_lot *lot, int count, uint32_t can)
 }
 
 /* A round is about 0.1 us while spinning and 0.5 us or more while yielding. A thread that polls the network for others
- * keeps yielding longer and then naps, since no other thread can tell it that a message has come. */
+ * keeps yielding longer and then naps, since no other thread can tell it that a message has come. After a yield that
+ * took long somebody looks whether other programs want the cores. */
 enum { YIELDS = 256, POLLING_YIELDS = 2048, ROLE_YIELDS = 64 };
+enum { LONG_YIELD_NS = 1000 * 1000 };
 enum { NAP_NS = 50 * 1000, SLEEP_NS = 20 * 1000 * 1000, FIRST_NAP_NS = 4000 };
 
 uint64_t ti_until_due(uint64_t due, uint64_t at_most_ns)
@@ -84,6 +87,21 @@ static bool is_looked_after(const ti_lot *lot)
     return lot->role && ti_lock_is_held(lot->role);
 }
 
+/* False: others want the core, so it is time to sleep. */
+static bool yields(void)
+{
+    const uint64_t before = ti_clock_ns();
+    if (ti_crowd_is_there(before)) {
+        return false;
+    }
+    sched_yield();
+    const uint64_t after = ti_clock_ns();
+    if (after - before > LONG_YIELD_NS) {
+        ti_crowd_look(after);
+    }
+    return true;
+}
+
 void ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
 {
     uint32_t n = waiter->round++;
@@ -92,9 +110,7 @@ void ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
         ti_cpu_relax();
     } else if (polling && lot->nap_ns && !(n < lot->spins + ROLE_YIELDS && is_looked_after(lot))) {
         nap(waiter, lot, ticket);
-    } else if (n < lot->spins + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS)) {
-        sched_yield();
-    } else {
+    } else if (n >= lot->spins + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS) || !yields()) {
         ti_lot_sleep_able(lot, ticket, polling ? NAP_NS : SLEEP_NS, waiter->can);
     }
 }

@@ -197,6 +197,7 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
         out->spins = choose_spins(out);
+        out->share = (uint32_t)TI_MIN(1000 * count_threads(out), out->pin.part);
     }
     return good;
 }

@@ -20,6 +20,7 @@ typedef struct ti_choice {
     ti_device_list list;
     bool attended;  /* there is an attendant (run/attendant.h) */
     uint32_t spins; /* of a thread that waits, before it gives up its core: ti_lot */
+    uint32_t share; /* thousandths of a core that the threads may expect: base/crowd.h */
     ti_pin pin;     /* what threads are bound to */
 } ti_choice;
 

@@ -30,6 +30,7 @@ static void divide(ti_pin *pin, const ti_cores *cores, const ti_comm *comm)
     int machine = total ? total : (int)TI_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
     int nodes = TI_MAX(comm->sharing ? comm->sharing : comm->local_nodes, 1);
     pin->cores = TI_MAX(machine / nodes, 1);
+    pin->part = (int)(INT64_C(1000) * machine / nodes);
     pin->is_crowded = machine < nodes;
     pin->count = comm->sharing && total ? total / nodes : 0;
     if (pin->count == 0) {

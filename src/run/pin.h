@@ -19,6 +19,7 @@ typedef enum ti_pin_kind { TI_PIN_NONE, TI_PIN_SHARE, TI_PIN_EACH } ti_pin_kind;
 typedef struct ti_pin {
     ti_pin_kind kind;
     int cores;       /* that this node may use, at least 1 */
+    int part;        /* the same in thousandths of a core, also less than one */
     bool is_crowded; /* the machine has fewer cores than nodes */
     bool is_listed;  /* the share is of a list */
     int count;       /* of the share; 0: there is none */

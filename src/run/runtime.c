@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/crowd.h"
 #include "base/log.h"
 #include "device/host.h"
 #include "run/kernel_communicator.h"
@@ -22,6 +23,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->attended = choice.attended;
     rt->comm->attended = choice.attended || choice.mode == TI_RUN_THREAD;
     rt->progress.lot.spins = choice.spins;
+    rt->share = choice.share;
     rt->progress.lot.nap_ns = (uint32_t)rt->comm->nap_ns;
     rt->progress.lot.role = &rt->executing;
     rt->progress.failure.lot = &rt->progress.lot;
@@ -230,6 +232,7 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
     ti_choose_relays(&rt->system, rt->comm); /* before there are threads */
     ti_pin_begin(&rt->pin);
+    ti_crowd_join(rt->share);
     if (!start(rt, desc, why)) {
         ti_pin_end(&rt->pin, -1);
         if (rt->system.num_nodes > 1) { /* the others may have started and wait for this node */
@@ -265,6 +268,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     }
     ti_devices_destroy(rt->device, &rt->system);
     ti_pin_release(&rt->pin);
+    ti_crowd_leave(rt->share);
     ti_bounds_destroy(rt->bounds);
     ti_purity_destroy(rt->purity);
     ti_scheduler_fini(&rt->scheduler);

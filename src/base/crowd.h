@@ -1,0 +1,27 @@
+/* Whether other programs want the cores that this process runs on.
+ *
+ * A thread that yields to one of them waits for a whole time slice, and on new kernels for longer each time; one that
+ * sleeps is let in soon after it is woken. So threads that wait sleep at once for a while, when a yield took long and
+ * the process got less of the machine than its contexts may expect. Threads of tacit's own, and nodes of the same run
+ * on this machine, are no crowd: yields among them are short.
+ *
+ * Of the whole process, as its processor time is. Any thread. */
+#ifndef TI_CROWD_H
+#define TI_CROWD_H
+
+#include "base/macro.h"
+
+/* A context comes or goes that may expect so many thousandths of a core. */
+void ti_crowd_join(uint32_t share);
+void ti_crowd_leave(uint32_t share);
+
+/* A yield has taken long: look whether others had the cores. `now`: ti_clock_ns. */
+void ti_crowd_look(uint64_t now);
+
+extern uint64_t ti_crowd_until_; /* on the clock; by atomic access only */
+static inline bool ti_crowd_is_there(uint64_t now)
+{
+    return now < __atomic_load_n(&ti_crowd_until_, __ATOMIC_RELAXED);
+}
+
+#endif
