@@ -32,7 +32,7 @@ struct ti_runtime {
     ti_comm *comm;
     ti_device_list devices;
     ti_pin pin;
-    uint32_t share; /* of the cores: base/crowd.h */
+    uint32_t share;     /* of the cores: base/crowd.h */
     ti_device **device; /* system.devices of them */
     ti_task_graph *tasks;
     ti_graph_files graphs;
