@@ -10,7 +10,7 @@
  *   abort    the process printed a sentence and aborted: memory for tacit's own bookkeeping
  *
  *   starving                              all nodes in one process: several modes and numbers of nodes, each with
- *                                         every sixth n or fewer
+ *                                         every tenth n or fewer
  *   starving --every                      the same with every n
  *   starving NODES MODE [STRIDE]          one of them
  *   starving --mpi N RANK [all]           the program over MPI, once; rank RANK runs out of memory at its Nth
@@ -539,12 +539,12 @@ static bool starve_all(bool every, tally totals[2])
         const char *mode;
         int nodes, stride;
     } runs[] = { { "inline", 1, 2 },  { "shared", 1, 9 },     { "thread", 1, 9 },
-                 { "devices", 1, 7 }, { "checked", 1, 2503 }, { "inline", 2, 7 },
+                 { "devices", 1, 7 }, { "checked", 1, 5003 }, { "inline", 2, 7 },
                  { "shared", 2, 31 }, { "inline", 3, 29 },    { "devices", 3, 47 } };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const int slow = 4;
+    const int slow = 7;
 #else
-    const int slow = 3;
+    const int slow = 5;
 #endif
     bool good = true;
     for (size_t i = 0; i < TI_COUNT(runs); i++) {
