@@ -538,8 +538,8 @@ static bool starve_all(bool every, tally totals[2])
     static const struct {
         const char *mode;
         int nodes, stride;
-    } runs[] = { { "inline", 1, 2 },  { "shared", 1, 9 },     { "thread", 1, 9 },
-                 { "devices", 1, 7 }, { "checked", 1, 5003 }, { "inline", 2, 7 },
+    } runs[] = { { "inline", 1, 4 },  { "shared", 1, 9 },     { "thread", 1, 9 },
+                 { "devices", 1, 7 }, { "checked", 1, 5003 }, { "inline", 2, 13 },
                  { "shared", 2, 31 }, { "inline", 3, 29 },    { "devices", 3, 47 } };
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     const int slow = 7;
