@@ -347,6 +347,30 @@ static void parts_in_another_order(void **state)
     plan_fini(&p);
 }
 
+/* A version that one node has read is another one than a version that another node has read. */
+static void who_has_read_is_seen(void **state)
+{
+    (void)state;
+    plan p;
+    start(&p, TI_COLLECTIVES_OFF);
+    for (int i = 0; i < 24; i++) {
+        const int reader = 1 + i % 2;
+        const uint64_t before = p.node[1].replayed;
+        p.shape = 1;
+        plan_placed(&p, 0, task1("write", plan_write(A, tacit_all())));
+        p.shape = 1 + (uint64_t)reader;
+        plan_placed(&p, reader, task1("first", plan_read(A, tacit_all())));
+        p.shape = 4;
+        plan_placed(&p, 1, task1("second", plan_read(A, tacit_all())));
+        assert_string_equal(plan_text(&p, 1), reader == 1 ? "execute [0,16)" : "receive 0 A [0,16); execute [0,16)");
+        p.shape = 5;
+        plan_placed(&p, 2, task1("third", plan_read(A, tacit_all())));
+        assert_string_equal(plan_text(&p, 2), reader == 2 ? "execute [0,16)" : "receive 0 A [0,16); execute [0,16)");
+        assert_true(i < 6 || p.node[1].replayed == before + 4);
+    }
+    plan_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(what_comes_between_is_seen),  cmocka_unit_test(what_others_write_between_is_seen),
         cmocka_unit_test(all_gathers_are_found_again), cmocka_unit_test(reductions_are_found_again),
         cmocka_unit_test(plans_are_the_same_without),  cmocka_unit_test(parts_in_another_order),
+        cmocka_unit_test(who_has_read_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

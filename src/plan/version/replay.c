@@ -115,6 +115,8 @@ static uint64_t hash_of(const ti_versions *now)
     return hash;
 }
 
+/* Of one hash, in which all of it is: what differs here has come to the same hash by accident, which no test brings
+ * about. */
 static bool is_same_content(const ti_replay_content *c, const ti_versions *now)
 {
     bool same = c->count == now->count;
