@@ -2,8 +2,8 @@
  *
  * A thread that yields to one of them waits for a whole time slice, and on new kernels for longer each time; one that
  * sleeps is let in soon after it is woken. So threads that wait sleep at once for a while, when a yield took long and
- * the process got less of the machine than its contexts may expect. Threads of tacit's own, and nodes of the same run
- * on this machine, are no crowd: yields among them are short.
+ * the process got less of the machine than its contexts may expect. Threads of this process are no crowd, since what
+ * they use counts as the process's; nor are nodes of the same run, which each expect their part only.
  *
  * Of the whole process, as its processor time is. Any thread. */
 #ifndef TI_CROWD_H
