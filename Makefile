@@ -16,7 +16,7 @@ help:
 	@echo 'make setup      install what is needed to build and run (Debian packages; root or sudo)'
 	@echo 'make demo       setup, build library, tool and examples, and run the N-body demonstration'
 	@echo 'make check      setup with what the tests need, build, and run every test, also under address and undefined-behaviour sanitizers'
-	@echo 'make figures    measure planning, and kernels against programs by hand, and draw what comes out into build/figures (20 minutes or so)'
+	@echo 'make figures    measure planning, and kernels against programs by hand, and draw what comes out into build/figures (an hour or so)'
 	@echo 'make lint       format, layers, circles and sizes of the sources; public headers alone; columns of pages'
 	@echo 'make coverage   which lines of src/ the tests execute'
 	@echo 'make format     bring the sources into the format of .clang-format, and the prose of pages into 120 columns'

@@ -579,7 +579,7 @@ def figure_peers(bench, output, quick):
 
 def table_simulated(bench, output, quick):
     """Simulated against measured time on this machine: the table of doc/simulation.md."""
-    found = compare.compare(bench.build.resolve(), [2] if quick else [2, 4, 8], 1 if quick else 5, 2 if quick else 4)
+    found = compare.compare(bench.build.resolve(), [2] if quick else [2, 4, 8], 1 if quick else 3, 1 if quick else 5, 10 if quick else 1)
     (output / "simulated.md").write_text(compare.table(found) + "\n")
 
 
