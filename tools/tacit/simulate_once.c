@@ -84,7 +84,9 @@ static int set_platform(const simulate_options *o, const char *folder)
     if (o->lines.length) {
         ti_strbuf_add(&files, ":%s", lines.text);
     }
-    setenv("TACIT_SIMULATE", files.text, 1);
+    if (status == TOOL_OK) {
+        setenv("TACIT_SIMULATE", files.text, 1);
+    }
     ti_strbuf_fini(&files);
     ti_strbuf_fini(&lines);
     return status;
