@@ -10,6 +10,7 @@
 #define TI_CROWD_H
 
 #include "base/macro.h"
+#include "base/park.h"
 
 /* A context comes or goes that may expect so many thousandths of a core. */
 void ti_crowd_join(uint32_t share);
@@ -18,10 +19,18 @@ void ti_crowd_leave(uint32_t share);
 /* A yield has taken long: look whether others had the cores. `now`: ti_clock_ns. */
 void ti_crowd_look(uint64_t now);
 
-extern uint64_t ti_crowd_until_; /* on the clock; by atomic access only */
+/* crowd.c's. */
+typedef struct ti_crowd {
+    _Atomic uint64_t until;    /* on the clock */
+    _Atomic uint32_t expected; /* thousandths of a core, by all contexts */
+    ti_lock looking;           /* who has it may use what follows: when somebody looked last, and had used how much */
+    uint64_t looked, used;
+} ti_crowd;
+extern ti_crowd ti_crowd_of_process;
+
 static inline bool ti_crowd_is_there(uint64_t now)
 {
-    return now < __atomic_load_n(&ti_crowd_until_, __ATOMIC_RELAXED);
+    return now < atomic_load_explicit(&ti_crowd_of_process.until, memory_order_relaxed);
 }
 
 #endif

@@ -15,6 +15,7 @@ ALLOWED = {
         "watch": "exit handlers belong to the process",
     },
     "base/cores.c": {"process": "cores that threads are bound to belong to the process, whose contexts must not take the same"},
+    "base/crowd.c": {"ti_crowd_of_process": "processor time and the cores that others want are the process's"},
     "base/failure.c": {"ti_failure_kernel": "the kernel that this thread runs, for an exit handler, which takes no argument: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
     "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},
