@@ -98,6 +98,7 @@ typedef struct way {
     uint64_t token;
     void *memory, *number;
     char *host;
+    ti_pinner pinner;
     size_t bytes;
     tacit_context *ctx;
     tacit_buffer *counted;
@@ -326,6 +327,9 @@ static void close(peer_device *d)
     w->device->ops->stop(w->device);
     w->device->ops->free(w->device, w->memory, w->bytes);
     w->device->ops->free(w->device, w->number, sizeof(double));
+    if (w->pinner.unpin) {
+        w->pinner.unpin(w->pinner.user, w->host);
+    }
     w->device->ops->destroy(w->device);
     free(w->host);
     free(w);
@@ -364,6 +368,10 @@ peer_device *peer_tacit_open(const char *name, size_t bytes)
     w->host = calloc(1, bytes);
     if (!create(w, name)) {
         exit(EXIT_FAILURE);
+    }
+    if (strncmp(name, "cuda", 4) == 0) {
+        w->pinner = ti_cuda_pinner(w->device);
+        w->pinner.pin(w->pinner.user, w->host, bytes); /* as all large memory of a node that has GPUs */
     }
     if (!w->host || w->device->ops->alloc(w->device, bytes, &w->memory) != TACIT_OK ||
         w->device->ops->alloc(w->device, sizeof(double), &w->number) != TACIT_OK) {

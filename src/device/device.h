@@ -15,6 +15,13 @@
 
 typedef struct ti_device ti_device;
 
+/* Who lets an accelerator reach memory of the host by itself, as far as that is granted. Zeroed: nobody. */
+typedef struct ti_pinner {
+    void *user;
+    void (*pin)(void *user, void *memory, size_t bytes);
+    void (*unpin)(void *user, void *memory); /* before it is freed; also if it was not granted */
+} ti_pinner;
+
 /* A kernel on one box of items; views and arguments stay valid until completion. */
 typedef struct ti_device_kernel {
     tacit_host_kernel *host;    /* for workers, or NULL */
@@ -65,6 +72,10 @@ typedef struct ti_device_ops {
     void (*copy)(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token);
     void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
     int (*poll)(ti_device *device, uint64_t *tokens, int max);
+    /* The next copy or launch begins when an operation of `other`, of the same kind, has ended that was started and that
+     * no poll has told of; it may be told of sooner than that one. False: this cannot be, and nothing is awaited any
+     * more. NULL: the device has no such thing. */
+    bool (*await)(ti_device *device, ti_device *other, uint64_t token);
     int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
     /* A kernel that waits for no more than one that was launched: whoever ends that one starts it, and both complete in
      * this order. Of the latter, whether one may follow it now; then launch what follows: false if it came too late, or
@@ -77,10 +88,11 @@ typedef struct ti_device_ops {
 
 struct ti_device {
     const ti_device_ops *ops;
-    int workers;     /* how many parts of a kernel can run at once */
-    uint64_t memory; /* bytes for allocations, of an accelerator; 0: not known */
-    int silent;      /* operations under way of whose end nobody hears but by `poll`; executor role */
-    ti_lane_tap tap; /* the caller's, before the first operation; devices without lanes do not use it */
+    int workers;      /* how many parts of a kernel can run at once */
+    uint64_t memory;  /* bytes for allocations, of an accelerator; 0: not known */
+    int silent;       /* operations under way of whose end nobody hears but by `poll`; executor role */
+    ti_lane_tap tap;  /* the caller's, before the first operation; devices without lanes do not use it */
+    ti_pinner pinner; /* of what a host device allocates; before it allocates anything */
 };
 
 /* Operations of the devices [from, to) that somebody must poll for, as for messages. */

@@ -16,6 +16,14 @@ void ti_engine_init(ti_engine *e, int devices)
     e->capacity = SLOTS;
     e->slot = TI_NEW_ARRAY(ti_engine_slot, SLOTS);
     e->free_edge = TI_ENGINE_NONE;
+    e->first_accelerator = devices;
+}
+
+void ti_engine_know_accelerators(ti_engine *e, int first)
+{
+    TI_ASSERT(e->next == 1 && !e->behind);
+    e->first_accelerator = first;
+    e->behind = TI_NEW_ARRAY(ti_engine_line, (size_t)e->devices + 1);
 }
 
 void ti_engine_fini(ti_engine *e)
@@ -28,6 +36,10 @@ void ti_engine_fini(ti_engine *e)
         ti_vec_fini(&e->kernels[d]);
     }
     ti_free(e->kernels, (size_t)e->devices * sizeof(*e->kernels));
+    for (int d = 0; e->behind && d <= e->devices; d++) {
+        ti_vec_fini(&e->behind[d].id);
+    }
+    ti_free(e->behind, ((size_t)e->devices + 1) * sizeof(*e->behind));
 }
 
 void ti_engine_keep_times(ti_engine *e)
@@ -126,6 +138,15 @@ static void note_ready(ti_engine *e, uint64_t id)
     }
 }
 
+/* What was started before this, by itself. */
+static void note_begun(ti_engine *e, uint64_t id)
+{
+    note_ready(e, id);
+    if (TI_UNLIKELY(e->time != NULL)) {
+        ti_engine_time_of(e, id)->start = e->now;
+    }
+}
+
 static void make_ready(ti_engine *e, const ti_instruction *instruction)
 {
     note_ready(e, instruction->id);
@@ -135,6 +156,78 @@ static void make_ready(ti_engine *e, const ti_instruction *instruction)
         ti_vec_push(&e->ready, instruction->id);
     }
 }
+
+/* ---- what accelerators start behind others */
+
+static bool runs_in_order(const ti_engine *e, const ti_instruction *i)
+{
+    return e->behind && i->device >= e->first_accelerator &&
+           (i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_COPY);
+}
+
+static bool is_started(const ti_engine *e, const ti_engine_slot *slot)
+{
+    return slot->issued && runs_in_order(e, slot->instruction);
+}
+
+/* After its count of what was not started went down. */
+static void offer(ti_engine *e, const ti_engine_slot *slot, bool is_fewer)
+{
+    if (is_fewer && slot->unstarted == 0 && slot->pending > 0 && !slot->issued && runs_in_order(e, slot->instruction)) {
+        const bool is_copy = slot->instruction->kind == TI_INSTRUCTION_COPY;
+        ti_vec_push(&e->behind[is_copy ? e->devices : slot->instruction->device].id, slot->instruction->id);
+    }
+}
+
+/* After the instruction was issued. */
+static void offer_successors(ti_engine *e, const ti_engine_slot *slot)
+{
+    if (!runs_in_order(e, slot->instruction)) {
+        return;
+    }
+    for (uint32_t at = slot->successor; at != TI_ENGINE_NONE; at = e->edge[at].next) {
+        ti_engine_slot *successor = ti_engine_slot_of(e, e->edge[at].to);
+        TI_ASSERT(successor->unstarted > 0);
+        successor->unstarted--;
+        offer(e, successor, true);
+    }
+}
+
+static ti_engine_slot *first_behind(ti_engine *e, ti_engine_line *line)
+{
+    for (; line->head < line->id.count; line->head++) {
+        const uint64_t id = line->id.data[line->head];
+        ti_engine_slot *slot = id >= e->watermark ? ti_engine_slot_of(e, id) : NULL;
+        if (slot && !slot->issued && slot->pending > 0) { /* else it is ready, or was */
+            return slot;
+        }
+    }
+    line->head = line->id.count = 0;
+    return NULL;
+}
+
+ti_engine_slot *ti_engine_next_behind(ti_engine *e, int device)
+{
+    return e->behind ? first_behind(e, &e->behind[device]) : NULL;
+}
+
+ti_engine_slot *ti_engine_next_copy_behind(ti_engine *e)
+{
+    return e->behind ? first_behind(e, &e->behind[e->devices]) : NULL;
+}
+
+void ti_engine_issue_behind(ti_engine *e, ti_engine_slot *slot, bool is_started)
+{
+    const ti_instruction *i = slot->instruction;
+    e->behind[i->kind == TI_INSTRUCTION_COPY ? e->devices : i->device].head++;
+    if (is_started) {
+        slot->issued = slot->is_behind = true;
+        note_ready(e, i->id);
+        offer_successors(e, slot);
+    }
+}
+
+/* ---- what comes, and what ends */
 
 /* What waits for all before it and is at the watermark has nothing incomplete before it. */
 static void release_waiting(ti_engine *e)
@@ -172,11 +265,14 @@ ti_engine_slot *ti_engine_submit(ti_engine *e, const ti_instruction *instruction
             before = ti_engine_slot_of(e, id);
             add_edge(e, before, instruction->id);
             slot->pending++;
+            slot->unstarted += !is_started(e, before);
             e->crowded |= before->followed;
         }
     }
     if (slot->pending == 0) {
         make_ready(e, instruction);
+    } else {
+        offer(e, slot, true);
     }
     return slot->pending == 1 ? before : NULL;
 }
@@ -184,7 +280,9 @@ ti_engine_slot *ti_engine_submit(ti_engine *e, const ti_instruction *instruction
 void ti_engine_complete(ti_engine *e, uint64_t id)
 {
     ti_engine_slot *slot = ti_engine_slot_of(e, id);
-    TI_ASSERT(id >= e->watermark && id < e->next && slot->issued && !slot->complete && slot->pending == 0);
+    TI_ASSERT(id >= e->watermark && id < e->next && slot->issued && !slot->complete);
+    TI_ASSERT(slot->pending == 0 || slot->is_behind);
+    const bool was_started = runs_in_order(e, slot->instruction);
     slot->complete = true;
     e->completing = id;
     while (slot->successor != TI_ENGINE_NONE) {
@@ -194,8 +292,13 @@ void ti_engine_complete(ti_engine *e, uint64_t id)
         e->edge[index].next = e->free_edge;
         e->free_edge = index;
         TI_ASSERT(successor->pending > 0 && !successor->waits);
-        if (--successor->pending == 0 && !successor->issued) {
+        successor->unstarted -= !was_started;
+        if (--successor->pending > 0) {
+            offer(e, successor, !was_started);
+        } else if (!successor->issued) {
             make_ready(e, successor->instruction);
+        } else {
+            note_begun(e, successor->instruction->id);
         }
     }
     while (e->watermark < e->next && ti_engine_slot_of(e, e->watermark)->complete) {
@@ -221,6 +324,7 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
     }
     TI_ASSERT(!slot->complete && slot->pending == 0);
     slot->issued = true;
+    offer_successors(e, slot);
     return slot;
 }
 
@@ -232,6 +336,7 @@ ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
     ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(&e->kernels[device]));
     TI_ASSERT(!slot->issued && slot->pending == 0);
     slot->issued = true;
+    offer_successors(e, slot);
     return slot;
 }
 

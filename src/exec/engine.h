@@ -4,8 +4,10 @@
  * or epoch is ready when everything before it is complete, which a watermark (the lowest id that is not) decides
  * without edges. Inline, where one thread does everything, the same holds for a collective host task. Ids below the
  * watermark are complete, so dependencies on them cost nothing and nothing is kept for them. Ready kernels leave by
- * device, by priority, then by id; everything else (messages, copies, allocations) first in, first out. Executor role.
- */
+ * device, by priority, then by id; everything else (messages, copies, allocations) first in, first out.
+ *
+ * Accelerators can start an operation behind others by themselves. So a kernel or copy there may be started, too, when
+ * all that it depends on is complete or has been started on such a device: it is behind these. Executor role. */
 #ifndef TI_ENGINE_H
 #define TI_ENGINE_H
 
@@ -16,10 +18,12 @@ typedef struct ti_engine_slot {
     const ti_instruction *instruction;
     void *job;          /* the executor's, while the instruction runs */
     uint32_t pending;   /* incomplete dependencies */
+    uint32_t unstarted; /* those of them that were not started on an accelerator; counted for such devices only */
     uint32_t successor; /* first edge, or TI_ENGINE_NONE */
     bool complete, issued;
-    bool waits;    /* for all before it */
-    bool followed; /* the only one that waited for it was issued before it ended */
+    bool waits;     /* for all before it */
+    bool followed;  /* the only one that waited for it was issued before it ended */
+    bool is_behind; /* issued before what it depends on has ended; it may be seen to end before that */
 } ti_engine_slot;
 
 #define TI_ENGINE_NONE UINT32_MAX
@@ -32,6 +36,12 @@ typedef struct ti_engine_time {
 
 typedef TI_VEC(uint64_t) ti_engine_heap;
 
+/* What may be started behind others, first in, first out; entries before head are gone. */
+typedef struct ti_engine_line {
+    TI_VEC(uint64_t) id;
+    size_t head;
+} ti_engine_line;
+
 typedef struct ti_engine {
     ti_engine_slot *slot; /* of the ids [watermark, next), at id & (capacity - 1) */
     uint64_t watermark, next, capacity;
@@ -43,7 +53,8 @@ typedef struct ti_engine {
     TI_VEC(uint64_t) ready; /* a queue: entries before ready_head are gone */
     size_t ready_head;
     ti_engine_heap *kernels; /* ready ones of each device: a heap of keys, smaller is sooner */
-    int devices;
+    ti_engine_line *behind;  /* kernels of each device, then all copies */
+    int devices, first_accelerator;
     bool collective_hosts_wait; /* collective host tasks wait for all before them; set after init */
     bool crowded;               /* something waits for an instruction that was `followed`; set back by the executor */
     ti_engine_time *time;       /* of each slot, or NULL */
@@ -52,6 +63,8 @@ typedef struct ti_engine {
 
 void ti_engine_init(ti_engine *engine, int devices);
 void ti_engine_fini(ti_engine *engine);
+/* The devices from `first` on are accelerators. Before the first instruction. */
+void ti_engine_know_accelerators(ti_engine *engine, int first);
 
 /* Note times from now on, before the first instruction. */
 void ti_engine_keep_times(ti_engine *engine);
@@ -72,6 +85,12 @@ static inline void ti_engine_issue_after(ti_engine_slot *slot, ti_engine_slot *n
 {
     slot->followed = next->issued = true;
 }
+
+/* The next kernel of an accelerator, or the next copy, that may be started behind what it depends on; NULL if there is
+ * none. Then say whether it was; if not, it will be ready when all of that is complete. */
+ti_engine_slot *ti_engine_next_behind(ti_engine *engine, int device);
+ti_engine_slot *ti_engine_next_copy_behind(ti_engine *engine);
+void ti_engine_issue_behind(ti_engine *engine, ti_engine_slot *slot, bool is_started);
 
 /* The next instruction that may start, which counts as started then; NULL if there is none. */
 ti_engine_slot *ti_engine_next(ti_engine *engine);

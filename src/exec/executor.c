@@ -34,6 +34,7 @@ struct ti_executor {
     uint64_t activity, running;
     uint64_t followed;          /* kernels that were started by who ended the one before */
     bool may_follow;            /* nobody looks on between two kernels */
+    bool has_order;             /* accelerators start operations behind others */
     const ti_executor_tap *tap; /* or NULL */
 };
 
@@ -45,6 +46,10 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.collective_hosts_wait = desc->is_inline;
     ex->may_follow = !desc->trace && !desc->dry && !desc->memory && !desc->bounds && !desc->purity;
+    ex->has_order = desc->system->accelerators > 0 && !desc->dry && !desc->memory && !desc->busy;
+    if (ex->has_order) {
+        ti_engine_know_accelerators(&ex->engine, ti_system_hosts(desc->system));
+    }
     ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
     if (desc->trace) {
         ti_trace_open(desc->trace, &ex->engine, desc->comm);
@@ -692,7 +697,7 @@ static bool poll_network(ti_executor *ex)
     return n > 0;
 }
 
-static bool issue_all(ti_executor *ex)
+static bool issue_all_ready(ti_executor *ex)
 {
     bool any = false;
     while (ti_engine_has_next(&ex->engine)) {
@@ -706,6 +711,55 @@ static bool issue_all(ti_executor *ex)
             issue(ex, ti_engine_next_kernel(&ex->engine, d));
             any = true;
         }
+    }
+    return any;
+}
+
+/* ---- what accelerators start behind others by themselves, so that they do not wait for us in between */
+
+static bool await_all(ti_executor *ex, const ti_instruction *i)
+{
+    ti_device *device = device_of(ex, i);
+    bool can = true;
+    for (uint32_t k = 0; k < i->deps && can; k++) {
+        ti_engine_slot *slot = i->dep[k] >= ex->engine.watermark ? ti_engine_slot_of(&ex->engine, i->dep[k]) : NULL;
+        can = !slot || slot->complete || device->ops->await(device, device_of(ex, slot->instruction), i->dep[k]);
+    }
+    return can;
+}
+
+static void issue_behind(ti_executor *ex, ti_engine_slot *slot)
+{
+    const bool can = await_all(ex, slot->instruction);
+    ti_engine_issue_behind(&ex->engine, slot, can);
+    if (can) {
+        issue(ex, slot);
+    }
+}
+
+static bool issue_all_behind(ti_executor *ex)
+{
+    ti_engine_slot *next;
+    bool any = false;
+    for (int d = ti_system_hosts(ex->is.system); d < ex->is.system->devices; d++) {
+        while ((next = ti_engine_next_behind(&ex->engine, d)) && ex->is.device[d]->ops->room(ex->is.device[d]) > 0) {
+            issue_behind(ex, next);
+            any = true;
+        }
+    }
+    while ((next = ti_engine_next_copy_behind(&ex->engine))) {
+        issue_behind(ex, next);
+        any = true;
+    }
+    return any;
+}
+
+static bool issue_all(ti_executor *ex)
+{
+    bool any = issue_all_ready(ex), more = ex->has_order;
+    while (more) {
+        more = issue_all_behind(ex);
+        any |= more;
     }
     return any;
 }

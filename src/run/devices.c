@@ -40,9 +40,16 @@ static bool create_all(const ti_devices_desc *desc, ti_device **device, ti_strbu
         return true;
     }
     const ti_device_list *list = desc->list;
-    return desc->system->accelerator == TI_CUDA
-               ? ti_cuda_create(list->cuda, list->cudas, desc->kernel_cache, desc->failure, &device[hosts], why)
-               : ti_opencl_create(list->opencl, list->opencls, desc->kernel_cache, desc->failure, &device[hosts], why);
+    if (desc->system->accelerator == TI_OPENCL) {
+        return ti_opencl_create(list->opencl, list->opencls, desc->kernel_cache, desc->failure, &device[hosts], why);
+    }
+    if (!ti_cuda_create(list->cuda, list->cudas, desc->kernel_cache, desc->failure, &device[hosts], why)) {
+        return false;
+    }
+    for (int d = 0; d < hosts; d++) {
+        device[d]->pinner = ti_cuda_pinner(device[hosts]);
+    }
+    return true;
 }
 
 ti_device **ti_devices_create(const ti_devices_desc *desc, ti_strbuf *why)

@@ -605,7 +605,7 @@ int main(void)
         cmocka_unit_test(functions_fill_the_queue),
         cmocka_unit_test(reproducible_reductions_are_the_hosts),
     };
-    is_cuda = stub_find() != NULL;
+    is_cuda = cuda_devices() > 0;
     there = is_cuda ? ti_cuda_fact_of(0, &gpu) : ti_opencl_is_built() && ti_opencl_fact_of(0, &fact);
     memory = !there ? 0 : is_cuda ? gpu.memory : fact.memory;
     if (!there) {

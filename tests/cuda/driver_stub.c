@@ -22,7 +22,7 @@ struct CUctx_st {
 };
 
 struct CUevent_st {
-    int pending;
+    int recorded, come; /* so many times */
     ti_cu_context context;
 };
 
@@ -43,7 +43,7 @@ struct CUfunc_st {
 };
 
 typedef struct operation {
-    enum { COPY, KERNEL, EVENT } kind;
+    enum { COPY, KERNEL, EVENT, WAIT, CALL } kind;
     bool is_within; /* a copy that takes as long as a kernel */
     struct operation *next;
     char *to;
@@ -53,6 +53,9 @@ typedef struct operation {
     dim3 grid, block;
     void *parameter[MOST_PARAMETERS];
     ti_cu_event event;
+    int time; /* which one of the event is waited for */
+    void (*call)(void *);
+    void *user;
 } operation;
 
 struct CUstream_st {
@@ -65,6 +68,7 @@ typedef struct range {
     char *address;
     size_t bytes;
     ti_cu_context context; /* NULL: pinned memory of the host */
+    bool is_foreign;       /* memory of the program */
 } range;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -334,8 +338,10 @@ static void run_first(ti_cu_stream s)
             take_time(s);
         }
     } else if (o->kind == EVENT) {
-        o->event->pending--;
-    } else {
+        o->event->come++;
+    } else if (o->kind == CALL) {
+        o->call(o->user);
+    } else if (o->kind == KERNEL) {
         run_kernel(o);
         take_time(s);
         for (int i = 0; i < MOST_PARAMETERS; i++) {
@@ -357,11 +363,16 @@ static void add_operation(ti_cu_stream s, const operation *o)
     s->last = &copy->next;
 }
 
+static bool is_blocked(ti_cu_stream s)
+{
+    return s->first && s->first->kind == WAIT && s->first->event && s->first->event->come < s->first->time;
+}
+
 /* Some stream goes on, or none. */
 static void advance(void)
 {
     ti_cu_stream s = num_streams ? streams[draw() % (uint64_t)num_streams] : NULL;
-    if (s && s->first && (!s->busy || clock_now() >= s->busy)) {
+    if (s && s->first && !is_blocked(s) && (!s->busy || clock_now() >= s->busy)) {
         s->busy = 0;
         run_first(s);
     }
@@ -370,7 +381,14 @@ static void advance(void)
 static void finish(ti_cu_stream s)
 {
     while (s->first) {
-        run_first(s);
+        for (int i = 0; i < num_streams && is_blocked(s); i++) {
+            if (streams[i]->first && !is_blocked(streams[i])) {
+                run_first(streams[i]);
+            }
+        }
+        if (!is_blocked(s)) {
+            run_first(s);
+        }
     }
 }
 
@@ -392,7 +410,7 @@ static ti_cu_result add_range(void *address, size_t bytes, ti_cu_context context
     if (num_ranges == MOST_RANGES) {
         misuse("too many allocations");
     }
-    ranges[num_ranges++] = (range){ address, bytes, context };
+    ranges[num_ranges++] = (range){ .address = address, .bytes = bytes, .context = context };
     live++;
     return TI_CU_SUCCESS;
 }
@@ -418,7 +436,9 @@ static void drop_range(char *address, bool on_device)
             if (on_device) {
                 used[ranges[i].context->device] -= ranges[i].bytes;
             }
-            free(address);
+            if (!ranges[i].is_foreign) {
+                free(address);
+            }
             ranges[i] = ranges[--num_ranges];
             live--;
             return;
@@ -567,6 +587,25 @@ ti_cu_result cuStreamSynchronize(ti_cu_stream stream)
     return done(code);
 }
 
+ti_cu_result cuLaunchHostFunc(ti_cu_stream stream, void (*function)(void *), void *user);
+ti_cu_result cuLaunchHostFunc(ti_cu_stream stream, void (*function)(void *), void *user)
+{
+    ti_cu_result code = called("cuLaunchHostFunc");
+    if (code == TI_CU_SUCCESS) {
+        add_operation(stream, &(operation){ .kind = CALL, .call = function, .user = user });
+    }
+    return done(code);
+}
+
+ti_cu_result cuStreamWaitEvent(ti_cu_stream stream, ti_cu_event event, unsigned flags)
+{
+    ti_cu_result code = called("cuStreamWaitEvent %u", flags);
+    if (code == TI_CU_SUCCESS && event->come < event->recorded) {
+        add_operation(stream, &(operation){ .kind = WAIT, .event = event, .time = event->recorded });
+    }
+    return done(code);
+}
+
 ti_cu_result cuEventCreate(ti_cu_event *out, unsigned flags)
 {
     ti_cu_result code = called("cuEventCreate %u", flags);
@@ -581,8 +620,13 @@ ti_cu_result cuEventCreate(ti_cu_event *out, unsigned flags)
 ti_cu_result cuEventDestroy_v2(ti_cu_event event)
 {
     ti_cu_result code = called("cuEventDestroy_v2");
-    if (event->pending) {
+    if (event->come < event->recorded) {
         misuse("an event is destroyed that is under way");
+    }
+    for (int i = 0; i < num_streams; i++) {
+        for (operation *o = streams[i]->first; o; o = o->next) {
+            o->event = o->kind == WAIT && o->event == event ? NULL : o->event;
+        }
     }
     free(event);
     live--;
@@ -593,10 +637,10 @@ ti_cu_result cuEventRecord(ti_cu_event event, ti_cu_stream stream)
 {
     ti_cu_result code = called("cuEventRecord");
     if (code == TI_CU_SUCCESS) {
-        if (event->context != stream->context || event->pending) {
+        if (event->context != stream->context || event->come < event->recorded) {
             misuse("the event is of another context, or under way");
         }
-        event->pending++;
+        event->recorded++;
         add_operation(stream, &(operation){ .kind = EVENT, .event = event });
     }
     return done(code);
@@ -607,7 +651,7 @@ ti_cu_result cuEventQuery(ti_cu_event event)
     ti_cu_result code = called("cuEventQuery");
     if (code == TI_CU_SUCCESS) {
         advance();
-        code = event->pending ? TI_CU_ERROR_NOT_READY : TI_CU_SUCCESS;
+        code = event->come < event->recorded ? TI_CU_ERROR_NOT_READY : TI_CU_SUCCESS;
     }
     return done(code);
 }
@@ -650,6 +694,24 @@ ti_cu_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 ti_cu_result cuMemFreeHost(void *address)
 {
     ti_cu_result code = called("cuMemFreeHost");
+    drop_range(address, false);
+    return done(code);
+}
+
+ti_cu_result cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
+{
+    ti_cu_result code = called("cuMemHostRegister %zu %u", bytes, flags);
+    current();
+    if (code == TI_CU_SUCCESS) {
+        add_range(address, bytes, NULL);
+        ranges[num_ranges - 1].is_foreign = true;
+    }
+    return done(code);
+}
+
+ti_cu_result cuMemHostUnregister(void *address)
+{
+    ti_cu_result code = called("cuMemHostUnregister");
     drop_range(address, false);
     return done(code);
 }

@@ -28,5 +28,7 @@ typedef struct stub_control {
 
 /* NULL: the driver is a real one, or there is none. */
 const stub_control *stub_find(void);
+/* How many CUDA devices there are: those of the driver of tests, or GPUs. */
+int cuda_devices(void);
 
 #endif

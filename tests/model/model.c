@@ -5,6 +5,7 @@
  * messages. A failure prints the line that repeats it. */
 #include "api/context.h"
 #include "base/config.h"
+#include "cuda/stub.h"
 #include "local_comm.h"
 #include "model_run.h"
 #include "shadow.h"
@@ -142,7 +143,9 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     }
     model_balance(&at, program->nodes, balance, &config);
     gen_rng direct = { gen_mix(at.state ^ 0xd17e) };
-    config.device_mpi = gen_chance(&direct, 50) ? TACIT_DEVICE_MPI_ON : TACIT_DEVICE_MPI_DEFAULT;
+    config.device_mpi = stub_find() && gen_chance(&direct, 50) /* else MPI would read memory of a GPU */
+                            ? TACIT_DEVICE_MPI_ON
+                            : TACIT_DEVICE_MPI_DEFAULT;
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);

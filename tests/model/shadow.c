@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "ir/reduction.h"
 #include "ir/task.h"
+#include "run/device_list.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -20,14 +21,20 @@ typedef struct shadow {
     ti_device base;
     ti_device *inner;
     TI_VEC(uint64_t) seen; /* tokens that nobody has been told of */
+    TI_VEC(struct behind {
+        struct shadow *device;
+        uint64_t token;
+    })
+    awaited;
 } shadow;
+typedef struct behind behind;
 
 static _Atomic uint64_t kernels, reductions;
 
 const char *shadow_kind(void)
 {
     ti_opencl_fact fact;
-    if (stub_find()) {
+    if (cuda_devices() > 0) {
         return "cuda";
     }
     return ti_opencl_is_built() && ti_opencl_fact_of(0, &fact) ? "opencl" : NULL;
@@ -49,7 +56,7 @@ static void tell(shadow *s)
 }
 
 /* Of copies that are made here. */
-static const uint64_t OWN = UINT64_MAX;
+static const uint64_t OWN = UINT64_MAX, NOBODYS = UINT64_MAX - 1;
 
 /* Until nothing is under way; an operation that fails ends the run. */
 static void drain(shadow *s)
@@ -62,6 +69,16 @@ static void drain(shadow *s)
             ti_vec_push(&s->seen, token);
         }
     }
+}
+
+static bool is_seen(const shadow *s, uint64_t token)
+{
+    for (size_t i = 0; i < s->seen.count; i++) {
+        if (s->seen.data[i] == token) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static size_t side(const tacit_view *v, int d)
@@ -189,6 +206,11 @@ static void shadow_launch(ti_device *base, int lane, ti_device_kernel *job)
     char *before[TACIT_MAX_ACCESSES] = { NULL };
     (void)lane;
     TI_ASSERT(job->kernel->host && !job->run);
+    for (size_t i = 0; i < s->awaited.count; i++) {
+        drain(s->awaited.data[i].device);
+        tell(s->awaited.data[i].device);
+    }
+    ti_vec_clear(&s->awaited);
     drain(s);
     for (int i = 0; i < launch.num_views; i++) {
         here[i] = launch.view[i];
@@ -227,9 +249,31 @@ static void shadow_launch(ti_device *base, int lane, ti_device_kernel *job)
     tell(s);
 }
 
+/* Kernels run at once here, so what they await has ended by then. */
+static bool shadow_await(ti_device *base, ti_device *other, uint64_t token)
+{
+    shadow *s = (shadow *)base, *o = (shadow *)other;
+    const bool has_run = is_seen(o, token);
+    TI_ASSERT(other->ops == base->ops);
+    if (!has_run && !s->inner->ops->await(s->inner, o->inner, token)) {
+        s->awaited.count = 0;
+        return false;
+    }
+    s->inner->ops->await(s->inner, s->inner, NOBODYS); /* until it is known whether a copy comes or a kernel */
+    if (!has_run) {
+        ti_vec_push(&s->awaited, ((behind){ o, token }));
+    }
+    return true;
+}
+
 static void shadow_copy(ti_device *base, int lane, const ti_block *to, const ti_block *from, uint64_t token)
 {
     shadow *s = (shadow *)base;
+    for (size_t i = 0; i < s->awaited.count; i++) {
+        bool can = s->inner->ops->await(s->inner, s->awaited.data[i].device->inner, s->awaited.data[i].token);
+        TI_ASSERT(can);
+    }
+    ti_vec_clear(&s->awaited);
     s->inner->ops->copy(s->inner, lane, to, from, token);
     tell(s);
 }
@@ -283,6 +327,7 @@ static void shadow_destroy(ti_device *base)
     shadow *s = (shadow *)base;
     s->inner->ops->destroy(s->inner);
     ti_vec_fini(&s->seen);
+    ti_vec_fini(&s->awaited);
     TI_DELETE(s);
 }
 
@@ -297,6 +342,7 @@ static const ti_device_ops shadow_ops = {
     .launch = shadow_launch,
     .poll = shadow_poll,
     .room = shadow_room,
+    .await = shadow_await,
 };
 
 static bool put_before(ti_device **out, int count)
@@ -329,7 +375,20 @@ bool __wrap_ti_cuda_create(const int *index, int count, const char *cache, ti_fa
 bool __wrap_ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
                            ti_strbuf *why)
 {
-    return __real_ti_cuda_create(index, count, cache, failure, out, why) && put_before(out, count);
+    const int devices = cuda_devices(); /* programs name four */
+    int there[TI_MAX_DEVICES];
+    for (int i = 0; i < count; i++) {
+        there[i] = index[i] % devices;
+    }
+    return __real_ti_cuda_create(there, count, cache, failure, out, why) && put_before(out, count);
+}
+
+ti_pinner __real_ti_cuda_pinner(ti_device *device);
+ti_pinner __wrap_ti_cuda_pinner(ti_device *device);
+
+ti_pinner __wrap_ti_cuda_pinner(ti_device *device)
+{
+    return __real_ti_cuda_pinner(((shadow *)device)->inner);
 }
 
 /* What does not fit on a device in spite of all that makes room is planned all the same: programs have any limit, and

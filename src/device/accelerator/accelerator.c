@@ -163,9 +163,56 @@ int ti_accelerator_room(ti_device *device)
     return TI_MAX(0, a->ahead - running);
 }
 
+/* The operation that completes a token, if it has been started; contents that go by way of the host are where they
+ * belong only when somebody has polled. */
+static const ti_operation *find(const ti_lane *l, uint64_t token)
+{
+    for (size_t i = l->operation.count; i-- > l->first;) {
+        const ti_operation *o = &l->operation.data[i];
+        if (o->token == token && !o->is_part) {
+            return o->home.base ? NULL : o;
+        }
+    }
+    return NULL;
+}
+
+bool ti_accelerator_await(ti_device *device, ti_device *other, uint64_t token)
+{
+    ti_accelerator *a = (ti_accelerator *)device;
+    const ti_accelerator *b = (const ti_accelerator *)other;
+    for (int i = 0; i < b->lanes && other->ops == device->ops; i++) {
+        const ti_operation *o = find(&b->lane[i], token);
+        if (o) {
+            ti_vec_push(&a->awaited, ((ti_awaited){ b, i, o->event }));
+            return true;
+        }
+    }
+    ti_vec_clear(&a->awaited);
+    return false;
+}
+
+int ti_accelerator_wait_in(ti_accelerator *device, int lane)
+{
+    int code = 0;
+    for (size_t i = 0; i < device->awaited.count && code == 0; i++) {
+        const ti_awaited *a = &device->awaited.data[i];
+        if (a->device != device || a->lane != lane) {
+            code = device->driver->wait(device, lane, a->event);
+        }
+    }
+    ti_vec_clear(&device->awaited);
+    return code;
+}
+
 int ti_accelerator_kernel_lane(const ti_accelerator *device)
 {
     int best = 0;
+    for (size_t i = device->awaited.count; i-- > 0;) {
+        const ti_awaited *a = &device->awaited.data[i];
+        if (a->device == device && a->lane < device->kernel_lanes) {
+            return a->lane;
+        }
+    }
     for (int i = 1; i < device->kernel_lanes; i++) {
         best = under_way(&device->lane[i]) < under_way(&device->lane[best]) ? i : best;
     }
@@ -202,4 +249,5 @@ void ti_accelerator_fini(ti_accelerator *device)
     for (int i = 0; i < TI_MAX_LANES; i++) {
         ti_vec_fini(&device->lane[i].operation);
     }
+    ti_vec_fini(&device->awaited);
 }

@@ -2,8 +2,9 @@
  *
  * A lane is an in-order queue of the driver (a queue of OpenCL, a stream of CUDA) with the operations it was given, the
  * oldest first. The first lanes are for kernels, the others for copies; which lane takes a copy is the driver's
- * matter. The executor starts only what is ready, so operations of different lanes need not wait for each other. Only
- * the oldest event of a lane is polled; a blocking call is made in `stop` alone.
+ * matter. What the executor starts is ready, or the device awaits what it is behind: operations of other lanes, also of
+ * other devices of the session, whose events the driver waits for. A kernel goes to the lane of one that it awaits, where
+ * there is nothing to wait for. Only the oldest event of a lane is polled; a blocking call is made in `stop` alone.
  *
  * A device's struct begins with a ti_accelerator, its table ti_device_ops takes `poll`, `room`, `stop` and `grow` from
  * here, and the rest is the driver's. Executor role, but for creation and the end. */
@@ -43,6 +44,13 @@ typedef struct ti_lane {
 
 typedef struct ti_accelerator ti_accelerator;
 
+/* What an operation that is going to be started is behind. */
+typedef struct ti_awaited {
+    const ti_accelerator *device;
+    int lane;
+    void *event;
+} ti_awaited;
+
 /* What the driver does. Codes are its own; 0 is success everywhere. */
 typedef struct ti_driver_ops {
     const char *(*error_name)(const ti_accelerator *device, int code);
@@ -52,6 +60,8 @@ typedef struct ti_driver_ops {
     void (*leave)(ti_accelerator *device);
     /* Whether the event has come; `code` says whether it can be told, and what preceded it went well. */
     bool (*has_come)(ti_accelerator *device, void *event, int *code);
+    /* What the lane is given from now on begins after the event, of any lane of the session. Between enter and leave. */
+    int (*wait)(ti_accelerator *device, int lane, void *event);
     /* What has been given to the driver starts, if it may still wait. NULL: it never does. */
     void (*flush)(ti_accelerator *device, int lane);
     /* It has ended well; before `release`. NULL: nothing is to be done. */
@@ -74,6 +84,7 @@ struct ti_accelerator {
     int kernel_lanes, lanes;
     int ahead; /* kernels that wait in lanes: those that run, and those whose start must not wait for a poll */
     ti_lane lane[TI_MAX_LANES];
+    TI_VEC(ti_awaited) awaited;
 };
 
 /* The caller is its first user; `cache` is TACIT_KERNEL_CACHE, or NULL. */
@@ -93,13 +104,16 @@ static inline uint64_t ti_accelerator_now(const ti_accelerator *device)
 void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_operation *operation);
 /* `task` cannot be started, has failed, ...; NULL: a copy. */
 void ti_accelerator_fail(ti_accelerator *device, const char *task, const char *what, int code);
-/* The lane of kernels that has the fewest. */
+/* The lane of the kernel that is awaited; else the one of kernels that has the fewest. */
 int ti_accelerator_kernel_lane(const ti_accelerator *device);
+/* Before an operation is given to a lane, between enter and leave: what is awaited. The driver's code. */
+int ti_accelerator_wait_in(ti_accelerator *device, int lane);
 /* Frees what the lanes have here; nothing is under way. */
 void ti_accelerator_fini(ti_accelerator *device);
 
 /* For ti_device_ops. */
 int ti_accelerator_poll(ti_device *device, uint64_t *tokens, int max);
+bool ti_accelerator_await(ti_device *device, ti_device *other, uint64_t token);
 int ti_accelerator_room(ti_device *device);
 void ti_accelerator_stop(ti_device *device);
 /* The planner copies instead: nobody could move the contents but by commands. */

@@ -1,8 +1,7 @@
 /* A CUDA device: streams of kernels and copies, and the events that tell of their end.
  *
  * A device has several streams for kernels, so that small ones run side by side, and one each for copies from the host,
- * to it, and among devices, so that these go on meanwhile. The executor starts only what is ready, so operations of
- * different streams need not wait for each other. Events are polled, the oldest one of each stream; a blocking call is
+ * to it, and among devices, so that these go on meanwhile. Events are polled, the oldest one of each stream; a blocking call is
  * made in `stop` only. Executor role, but for creation and the end. */
 #include "base/check.h"
 #include "device/cuda/launch.h"
@@ -13,7 +12,7 @@
 enum { KERNEL_LANES = 4, FROM_HOST = KERNEL_LANES, TO_HOST, AMONG, LANES };
 /* Kernels that wait in streams: those that run, and those whose start must not wait for a poll. */
 enum { KERNELS_AHEAD = 2 * KERNEL_LANES };
-/* Pinned memory of a device for each direction, allocated when it is first needed. */
+/* Pinned memory of a device for each direction, allocated when it is first needed: for copies of memory that is not. */
 enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
 
 /* A lane's stream, and its copies by way of pinned memory. */
@@ -204,6 +203,21 @@ static void feed(ti_accelerator *base, int lane)
     }
 }
 
+/* Before what is given to a lane: false if the run has failed. */
+static bool enter_behind(device *d, int lane, const char *task)
+{
+    ti_cu_result code = ti_cuda_enter(d->session, d->context);
+    if (code == TI_CU_SUCCESS) {
+        code = ti_accelerator_wait_in(&d->base, lane);
+        if (code == TI_CU_SUCCESS) {
+            return true;
+        }
+        ti_cuda_exit(d->session);
+    }
+    ti_accelerator_fail(&d->base, task, "cannot be started", code);
+    return false;
+}
+
 static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_block *from, uint64_t token)
 {
     device *d = (device *)base;
@@ -214,12 +228,10 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
     const int lane = here && there ? AMONG : here ? TO_HOST : FROM_HOST;
     const ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base), .slot = -1 };
     TI_ASSERT(here || there);
-    ti_cu_result code = ti_cuda_enter(d->session, d->context);
-    if (code != TI_CU_SUCCESS) {
-        ti_accelerator_fail(&d->base, NULL, "cannot be started", code);
+    if (!enter_behind(d, lane, NULL)) {
         return;
     }
-    if ((here && there) || ti_block_bytes(&t) == 0) {
+    if ((here && there) || ti_block_bytes(&t) == 0 || ti_cuda_is_pinned(d->session, here ? &t : &f)) {
         start(d, lane, give(d, d->stream[lane].handle, &t, &f), &o);
     } else {
         ti_staged staged = { .to = t, .from = f, .token = token };
@@ -260,6 +272,12 @@ static bool has_come(ti_accelerator *base, void *event, int *code)
     return come;
 }
 
+static int wait_for(ti_accelerator *base, int lane, void *event)
+{
+    device *d = (device *)base;
+    return d->session->cu.stream_wait_event(d->stream[lane].handle, event, 0);
+}
+
 /* The contents of a slot go where they belong. */
 static void bring_home(ti_accelerator *base, int lane, const ti_operation *o)
 {
@@ -295,6 +313,7 @@ static const ti_driver_ops cuda_driver = {
     .enter = enter,
     .leave = leave,
     .has_come = has_come,
+    .wait = wait_for,
     .ended = bring_home,
     .release = release,
     .feed = feed,
@@ -310,11 +329,10 @@ static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
     const ti_operation o = {
         .given = ti_accelerator_now(&d->base), .token = job->token, .task = job->launch.name, .slot = -1
     };
-    ti_cu_result code = ti_cuda_enter(d->session, d->context);
+    ti_cu_result code;
     (void)unused;
     TI_ASSERT(!job->run);
-    if (code != TI_CU_SUCCESS) {
-        ti_accelerator_fail(&d->base, job->launch.name, "cannot be started", code);
+    if (!enter_behind(d, lane, job->launch.name)) {
         return;
     }
     if (ti_cuda_give_kernel(d->session, d->context, d->stream[lane].handle, job, &code)) {
@@ -395,6 +413,7 @@ static const ti_device_ops cuda_ops = {
     .launch = cuda_launch,
     .poll = ti_accelerator_poll,
     .room = ti_accelerator_room,
+    .await = ti_accelerator_await,
 };
 
 typedef struct wanted {
@@ -450,4 +469,21 @@ bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *
         ti_cuda_session_leave(w.session);
     }
     return made;
+}
+
+/* ---- the host's memory */
+
+static void pin(void *user, void *memory, size_t bytes)
+{
+    ti_cuda_pin(user, memory, bytes);
+}
+
+static void unpin(void *user, void *memory)
+{
+    ti_cuda_unpin(user, memory);
+}
+
+ti_pinner ti_cuda_pinner(ti_device *base)
+{
+    return (ti_pinner){ .user = ((device *)base)->session, .pin = pin, .unpin = unpin };
 }

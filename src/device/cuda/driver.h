@@ -67,6 +67,7 @@ typedef struct ti_cu_copy {
     X(stream_create, cuStreamCreate, (ti_cu_stream *, unsigned))                                                       \
     X(stream_destroy, cuStreamDestroy_v2, (ti_cu_stream))                                                              \
     X(stream_wait, cuStreamSynchronize, (ti_cu_stream))                                                                \
+    X(stream_wait_event, cuStreamWaitEvent, (ti_cu_stream, ti_cu_event, unsigned))                                     \
     X(event_create, cuEventCreate, (ti_cu_event *, unsigned))                                                          \
     X(event_destroy, cuEventDestroy_v2, (ti_cu_event))                                                                 \
     X(event_record, cuEventRecord, (ti_cu_event, ti_cu_stream))                                                        \
@@ -75,6 +76,8 @@ typedef struct ti_cu_copy {
     X(free, cuMemFree_v2, (ti_cu_address))                                                                             \
     X(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                         \
     X(host_free, cuMemFreeHost, (void *))                                                                              \
+    X(host_register, cuMemHostRegister_v2, (void *, size_t, unsigned))                                                 \
+    X(host_unregister, cuMemHostUnregister, (void *))                                                                  \
     X(to_device, cuMemcpyHtoDAsync_v2, (ti_cu_address, const void *, size_t, ti_cu_stream))                            \
     X(from_device, cuMemcpyDtoHAsync_v2, (void *, ti_cu_address, size_t, ti_cu_stream))                                \
     X(within, cuMemcpyDtoDAsync_v2, (ti_cu_address, ti_cu_address, size_t, ti_cu_stream))                              \

@@ -1,6 +1,8 @@
 /* What the CUDA devices of a node have in common: see session.h. */
 #include "device/cuda/session.h"
 
+#include "base/check.h"
+
 #include <string.h>
 
 /* ---- devices */
@@ -102,6 +104,8 @@ static void destroy(ti_cuda_session *s)
     for (int i = 0; i < s->contexts; i++) {
         s->cu.release(s->context[i].device);
     }
+    TI_ASSERT(s->pinned.count == 0);
+    ti_vec_fini(&s->pinned);
     ti_free(s->context, (size_t)s->capacity * sizeof(*s->context));
     ti_session_fini(&s->base);
     TI_DELETE(s);
@@ -147,4 +151,36 @@ void ti_cuda_memory_destroy(ti_cuda_session *session, void *address)
 {
     ti_memory_piece m = ti_memories_take(&session->base.memory, address);
     session->cu.free((ti_cu_address)(uintptr_t)m.address);
+}
+
+void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes)
+{
+    if (ti_cuda_enter(session, session->context) == TI_CU_SUCCESS) {
+        if (session->cu.host_register(memory, bytes, TI_CU_HOST_PORTABLE) == TI_CU_SUCCESS) {
+            ti_memories_add(&session->pinned, (ti_memory_piece){ .address = memory, .bytes = bytes });
+        }
+        ti_cuda_exit(session);
+    }
+}
+
+void ti_cuda_unpin(ti_cuda_session *session, void *memory)
+{
+    const ti_memory_piece *m = ti_memories_find(&session->pinned, memory);
+    if (!m || m->address != memory) {
+        return;
+    }
+    ti_memories_take(&session->pinned, memory);
+    bool entered = ti_cuda_enter(session, session->context) == TI_CU_SUCCESS; /* not if the device is lost */
+    session->cu.host_unregister(memory);
+    if (entered) {
+        ti_cuda_exit(session);
+    }
+}
+
+bool ti_cuda_is_pinned(const ti_cuda_session *session, const ti_block *block)
+{
+    const ti_memory_piece *m = ti_memories_find(&session->pinned, block->base);
+    const size_t reach = (block->count[0] - 1) * block->stride[0] + (block->count[1] - 1) * block->stride[1] +
+                         block->run;
+    return m && ti_memory_offset(m, block->base) + reach <= m->bytes;
 }

@@ -38,6 +38,7 @@ typedef struct ti_cuda_session {
     bool compiles;
     ti_cuda_context *context;
     int contexts, capacity;
+    ti_memories pinned; /* of the host, that was registered */
     TI_VEC(ti_cuda_kernel) kernel;
 } ti_cuda_session;
 
@@ -62,6 +63,11 @@ static inline void ti_cuda_exit(const ti_cuda_session *session)
 /* In the context. TACIT_ERROR_MEMORY if there is none. */
 tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out);
 void ti_cuda_memory_destroy(ti_cuda_session *session, void *address);
+
+/* Registers memory of the host, if that is granted, and forgets it again. In any context. */
+void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes);
+void ti_cuda_unpin(ti_cuda_session *session, void *memory);
+bool ti_cuda_is_pinned(const ti_cuda_session *session, const ti_block *block);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
 const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,

@@ -1,8 +1,7 @@
 /* An OpenCL device: queues of kernels and copies, and the events that tell of their end.
  *
  * A device has two in-order queues for kernels, so that small ones run side by side where the driver can do that, and
- * one for copies in each direction, which go on meanwhile. The executor starts only what is ready, so operations of
- * different queues need not wait for each other. Events are polled, the oldest one of each queue; a blocking call is
+ * one for copies in each direction, which go on meanwhile. Events are polled, the oldest one of each queue; a blocking call is
  * made in `stop` only, and for events that are complete: OpenCL says that what a command has written is visible to
  * others after clWaitForEvents, and not before. Executor role, but for creation and the end. */
 #include "base/check.h"
@@ -48,6 +47,14 @@ static bool has_come(ti_accelerator *base, void *event, int *code)
     return state == CL_COMPLETE;
 }
 
+/* The queue is in order, so what comes behind a marker waits as it does. */
+static int wait_for(ti_accelerator *base, int lane, void *event)
+{
+    device *d = (device *)base;
+    const cl_event e = event;
+    return d->session->cl.clEnqueueMarkerWithWaitList(d->queue[lane], 1, &e, NULL);
+}
+
 static void flush(ti_accelerator *base, int lane)
 {
     device *d = (device *)base;
@@ -72,6 +79,7 @@ static const ti_driver_ops opencl_driver = {
     .error_name = error_name,
     .is_shortage = is_shortage,
     .has_come = has_come,
+    .wait = wait_for,
     .flush = flush,
     .release = release,
     .drain = drain,
@@ -116,8 +124,12 @@ static void opencl_copy(ti_device *base, int unused, const ti_block *to, const t
     ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base) };
     cl_command_queue queue = d->queue[lane];
     cl_event event = NULL;
-    cl_int code;
+    cl_int code = ti_accelerator_wait_in(&d->base, lane);
     TI_ASSERT(here || there);
+    if (code != CL_SUCCESS) {
+        ti_accelerator_fail(&d->base, NULL, "cannot be started", code);
+        return;
+    }
     if (here && there) {
         code = cl->clEnqueueCopyBufferRect(queue, here->handle, there->handle, source, target, region, f.stride[1],
                                            f.stride[0], t.stride[1], t.stride[0], 0, NULL, &event);
@@ -245,9 +257,13 @@ static void opencl_launch(ti_device *base, int unused, ti_device_kernel *job)
     const int lane = ti_accelerator_kernel_lane(&d->base);
     ti_operation o = { .token = job->token, .given = ti_accelerator_now(&d->base), .task = job->launch.name };
     cl_event event = NULL;
-    cl_int code;
+    cl_int code = ti_accelerator_wait_in(&d->base, lane);
     (void)unused;
     TI_ASSERT(!job->run);
+    if (code != CL_SUCCESS) {
+        ti_accelerator_fail(&d->base, job->launch.name, "cannot be started", code);
+        return;
+    }
     if (job->kernel->opencl.launch) {
         code = call(d, lane, job, &event);
     } else {
@@ -289,6 +305,7 @@ static const ti_device_ops opencl_ops = {
     .launch = opencl_launch,
     .poll = ti_accelerator_poll,
     .room = ti_accelerator_room,
+    .await = ti_accelerator_await,
 };
 
 static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
