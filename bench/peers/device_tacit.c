@@ -119,10 +119,11 @@ static void check(const way *w, tacit_status status, const char *call)
 /* Until it has told of `count` operations. */
 static void await(way *w, int count)
 {
+    enum { LOOKS = 64 };
     uint64_t token[4];
-    while (count > 0) {
+    for (int looks = 0; count > 0; looks++) {
         int n = w->device->ops->poll(w->device, token, 4);
-        if (n == 0) {
+        if (n == 0 && looks % LOOKS == LOOKS - 1) {
             sched_yield();
         }
         if (ti_failure_get(&w->failure) != TACIT_OK) {

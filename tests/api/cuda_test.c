@@ -182,7 +182,10 @@ static void what_matters_is_noticed(void **state)
         { "cuStreamCreate", LAUNCH_FAILED, TACIT_ERROR_UNSUPPORTED, "device cuda:0 of TACIT_DEVICES cannot be used" },
         { "cuMemAlloc_v2", TI_CU_ERROR_OUT_OF_MEMORY, TACIT_ERROR_MEMORY, "of buffer 'u'" },
         { "cuMemHostAlloc", TI_CU_ERROR_OUT_OF_MEMORY, TACIT_ERROR_MEMORY, "a copy on device cuda:" },
+        { "cuStreamQuery", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "has failed: CUDA_ERROR_LAUNCH_FAILED" },
         { "cuEventQuery", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "has failed: CUDA_ERROR_LAUNCH_FAILED" },
+        { "cuEventRecord", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "cannot be started: CUDA_ERROR_LAUNCH_FAILED" },
+        { "cuStreamWaitEvent", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "cannot be started: CUDA_ERROR_LAUNCH_FAILED" },
         { "cuMemcpyDtoDAsync_v2", LAUNCH_FAILED, TACIT_ERROR_KERNEL, "its copy is not accepted (719)" },
         { "none", LAUNCH_FAILED, TACIT_OK, "" },
     };
@@ -456,7 +459,7 @@ static void expect_calls(const char *const *expected)
 {
     for (long i = 0; i < stub->calls(); i++) {
         const char *call = stub->call(i);
-        if (strncmp(call, "cuCtx", 5) == 0 || strncmp(call, "cuEvent", 7) == 0) {
+        if (strncmp(call, "cuCtx", 5) == 0 || strncmp(call, "cuEvent", 7) == 0 || strcmp(call, "cuStreamQuery") == 0) {
             continue;
         }
         if (!*expected || strcmp(call, *expected) != 0) {
@@ -549,13 +552,125 @@ static void large_copies_go_in_pieces(void **state)
     assert_int_equal(stub->live(), 0);
 }
 
+/* The same copies of memory that is pinned: one call each way. If pinning is not granted, they go in pieces. */
+static void pinned_memory_is_copied_at_once(void **state)
+{
+    enum { BYTES = 5 << 19 };
+    (void)state;
+    for (int fails = 0; fails <= 1; fails++) {
+        ti_failure failure = { .lot = NULL };
+        ti_strbuf why = { 0 };
+        ti_device *device;
+        void *x;
+        char *home = calloc(1, BYTES);
+        assert_true(ti_cuda_create((int[]){ 1 }, 1, "off", &failure, &device, &why));
+        assert_int_equal(device->ops->alloc(device, BYTES, &x), TACIT_OK);
+        const ti_block at = { x, BYTES, { 1, 1 }, { BYTES, BYTES } },
+                       from = { home, BYTES, { 1, 1 }, { BYTES, BYTES } }, row = { home + 4, 4, { 1, 3 }, { 0, 16 } },
+                       there = { x, 4, { 1, 3 }, { 0, 4 } };
+        const ti_pinner pinner = ti_cuda_pinner(device);
+        stub->reset(7);
+        stub->disturb("cuMemHostRegister_v2", fails, TI_CU_ERROR_OUT_OF_MEMORY, false);
+        pinner.pin(pinner.user, home, BYTES);
+        device->ops->copy(device, 0, &at, &from, 1);
+        await(device, 1);
+        device->ops->copy(device, 0, &row, &there, 2);
+        await(device, 2);
+        if (!fails) {
+            expect_calls((const char *const[]){ "cuMemHostRegister_v2 2621440 1", "cuMemcpyHtoDAsync_v2 2621440",
+                                                "cuMemcpy3DAsync_v2 4 3 1", NULL });
+        } else {
+            assert_true(was_called("cuMemHostAlloc 1048576 1"));
+        }
+        pinner.unpin(pinner.user, home);
+        assert_int_equal(stub->count("cuMemHostUnregister"), !fails);
+        device->ops->free(device, x, BYTES);
+        device->ops->destroy(device);
+        free(home);
+        assert_int_equal(stub->live(), 0);
+    }
+}
+
+/* What is behind other operations begins when they have ended, also those of other devices; what goes by way of the
+ * host cannot be awaited. */
+static void devices_wait_for_each_other(void **state)
+{
+    enum { BYTES = 4096 };
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        ti_failure failure = { .lot = NULL };
+        ti_strbuf why = { 0 };
+        ti_device *device[2];
+        void *x, *y;
+        stub->reset(seed);
+        assert_true(ti_cuda_create((int[]){ 0, 2 }, 2, "off", &failure, device, &why));
+        assert_int_equal(device[0]->ops->alloc(device[0], BYTES, &x), TACIT_OK);
+        assert_int_equal(device[1]->ops->alloc(device[1], BYTES, &y), TACIT_OK);
+        char *home = malloc(BYTES), *back = calloc(1, BYTES);
+        memset(home, (int)seed, BYTES);
+        const ti_block here = { x, BYTES, { 1, 1 }, { BYTES, BYTES } },
+                       there = { y, BYTES, { 1, 1 }, { BYTES, BYTES } },
+                       first = { home, BYTES, { 1, 1 }, { BYTES, BYTES } },
+                       last = { back, BYTES, { 1, 1 }, { BYTES, BYTES } };
+        const ti_pinner pinner = ti_cuda_pinner(device[0]);
+        pinner.pin(pinner.user, home, BYTES);
+        assert_false(device[0]->ops->await(device[0], device[1], 1)); /* nothing has been started */
+        device[0]->ops->copy(device[0], 0, &here, &first, 1);
+        assert_true(device[1]->ops->await(device[1], device[0], 1));
+        device[1]->ops->copy(device[1], 0, &there, &here, 2);
+        assert_true(device[1]->ops->await(device[1], device[1], 2));
+        device[1]->ops->copy(device[1], 0, &last, &there, 3);
+        assert_false(device[1]->ops->await(device[1], device[1], 3)); /* a poll brings it home */
+        assert_int_equal(stub->count("cuStreamWaitEvent"), 2);
+        for (uint64_t seen = 0, token; seen != (1 << 1 | 1 << 2 | 1 << 3);) {
+            for (int d = 0; d < 2; d++) {
+                seen |= device[d]->ops->poll(device[d], &token, 1) ? (uint64_t)1 << token : 0;
+            }
+        }
+        assert_memory_equal(home, back, BYTES);
+        pinner.unpin(pinner.user, home);
+        device[0]->ops->free(device[0], x, BYTES);
+        device[1]->ops->free(device[1], y, BYTES);
+        device[0]->ops->destroy(device[0]);
+        device[1]->ops->destroy(device[1]);
+        free(home);
+        free(back);
+        assert_int_equal(stub->live(), 0);
+    }
+}
+
+/* A kernel that waits for another on the device is given to it before anybody has asked for the end of that one. */
+static void kernels_are_given_ahead(void **state)
+{
+    outcome o;
+    long launches = 0, queries = 0;
+    (void)state;
+    stub->reset(3);
+    run("cuda:0", true, &o);
+    assert_int_equal(o.status, TACIT_OK);
+    check_result(&o);
+    for (long i = 0; i < stub->calls(); i++) {
+        launches += strncmp(stub->call(i), "cuLaunchKernel", 14) == 0;
+        queries += launches > 0 && launches < STEPS && strstr(stub->call(i), "Query") != NULL;
+    }
+    assert_int_equal(launches, STEPS);
+    assert_int_equal(queries, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_are_few),       cmocka_unit_test(large_copies_go_in_pieces),
-        cmocka_unit_test(all_gpus_are_found),  cmocka_unit_test(what_matters_is_noticed),
-        cmocka_unit_test(every_call_may_fail), cmocka_unit_test(slow_devices_get_less),
-        cmocka_unit_test(both_nodes_end),      cmocka_unit_test(messages_pass_the_host_by),
+        cmocka_unit_test(calls_are_few),
+        cmocka_unit_test(large_copies_go_in_pieces),
+        cmocka_unit_test(all_gpus_are_found),
+        cmocka_unit_test(what_matters_is_noticed),
+        cmocka_unit_test(every_call_may_fail),
+        cmocka_unit_test(slow_devices_get_less),
+        cmocka_unit_test(both_nodes_end),
+        cmocka_unit_test(messages_pass_the_host_by),
+        cmocka_unit_test(pinned_memory_is_copied_at_once),
+        cmocka_unit_test(devices_wait_for_each_other),
+        cmocka_unit_test(kernels_are_given_ahead),
     };
     stub = stub_find();
     if (!stub) {

@@ -587,6 +587,16 @@ ti_cu_result cuStreamSynchronize(ti_cu_stream stream)
     return done(code);
 }
 
+ti_cu_result cuStreamQuery(ti_cu_stream stream)
+{
+    ti_cu_result code = called("cuStreamQuery");
+    if (code == TI_CU_SUCCESS) {
+        advance();
+        code = stream->first ? TI_CU_ERROR_NOT_READY : TI_CU_SUCCESS;
+    }
+    return done(code);
+}
+
 ti_cu_result cuLaunchHostFunc(ti_cu_stream stream, void (*function)(void *), void *user);
 ti_cu_result cuLaunchHostFunc(ti_cu_stream stream, void (*function)(void *), void *user)
 {
@@ -700,7 +710,7 @@ ti_cu_result cuMemFreeHost(void *address)
 
 ti_cu_result cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
 {
-    ti_cu_result code = called("cuMemHostRegister %zu %u", bytes, flags);
+    ti_cu_result code = called("cuMemHostRegister_v2 %zu %u", bytes, flags);
     current();
     if (code == TI_CU_SUCCESS) {
         add_range(address, bytes, NULL);

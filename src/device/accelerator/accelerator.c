@@ -38,6 +38,18 @@ static size_t under_way(const ti_lane *l)
     return l->operation.count - l->first;
 }
 
+static int enter(ti_accelerator *a)
+{
+    return a->driver->enter ? a->driver->enter(a) : 0;
+}
+
+static void leave(ti_accelerator *a)
+{
+    if (a->driver->leave) {
+        a->driver->leave(a);
+    }
+}
+
 void ti_accelerator_fail(ti_accelerator *device, const char *task, const char *what, int code)
 {
     ti_failure_set(device->failure, device->driver->is_shortage(code) ? TACIT_ERROR_MEMORY : TACIT_ERROR_KERNEL,
@@ -89,7 +101,7 @@ static bool has_ended(ti_accelerator *a, int lane)
 {
     const ti_operation *o = &a->lane[lane].operation.data[a->lane[lane].first];
     int code = 0;
-    bool come = a->driver->has_come(a, o->event, &code);
+    bool come = a->driver->has_come(a, lane, o->event, &code);
     if (code != 0) {
         ti_accelerator_fail(a, o->task, "has failed", code);
         drop_first(a, lane);
@@ -118,18 +130,6 @@ static int poll_lane(ti_accelerator *a, int lane, uint64_t *tokens, int max)
         a->driver->feed(a, lane);
     }
     return n;
-}
-
-static int enter(ti_accelerator *a)
-{
-    return a->driver->enter ? a->driver->enter(a) : 0;
-}
-
-static void leave(ti_accelerator *a)
-{
-    if (a->driver->leave) {
-        a->driver->leave(a);
-    }
 }
 
 /* ---- for ti_device_ops */
@@ -163,12 +163,19 @@ int ti_accelerator_room(ti_device *device)
     return TI_MAX(0, a->ahead - running);
 }
 
+static int mark_last(ti_accelerator *a, int lane)
+{
+    ti_lane *l = &a->lane[lane];
+    ti_operation *last = under_way(l) ? &l->operation.data[l->operation.count - 1] : NULL;
+    return last && !last->event ? a->driver->mark(a, lane, &last->event) : 0;
+}
+
 /* The operation that completes a token, if it has been started; contents that go by way of the host are where they
  * belong only when somebody has polled. */
-static const ti_operation *find(const ti_lane *l, uint64_t token)
+static ti_operation *find(const ti_lane *l, uint64_t token)
 {
     for (size_t i = l->operation.count; i-- > l->first;) {
-        const ti_operation *o = &l->operation.data[i];
+        ti_operation *o = &l->operation.data[i];
         if (o->token == token && !o->is_part) {
             return o->home.base ? NULL : o;
         }
@@ -179,11 +186,10 @@ static const ti_operation *find(const ti_lane *l, uint64_t token)
 bool ti_accelerator_await(ti_device *device, ti_device *other, uint64_t token)
 {
     ti_accelerator *a = (ti_accelerator *)device;
-    const ti_accelerator *b = (const ti_accelerator *)other;
+    ti_accelerator *b = (ti_accelerator *)other;
     for (int i = 0; i < b->lanes && other->ops == device->ops; i++) {
-        const ti_operation *o = find(&b->lane[i], token);
-        if (o) {
-            ti_vec_push(&a->awaited, ((ti_awaited){ b, i, o->event }));
+        if (find(&b->lane[i], token)) {
+            ti_vec_push(&a->awaited, ((ti_awaited){ b, i, token }));
             return true;
         }
     }
@@ -191,13 +197,32 @@ bool ti_accelerator_await(ti_device *device, ti_device *other, uint64_t token)
     return false;
 }
 
+/* An event of the other's operation, which may be the last one of its lane. */
+static int event_of(const ti_awaited *awaited, void **out)
+{
+    ti_accelerator *b = awaited->device;
+    const ti_operation *o = find(&b->lane[awaited->lane], awaited->token);
+    int code = 0;
+    if (!o->event) {
+        code = enter(b);
+        if (code == 0) {
+            code = mark_last(b, awaited->lane);
+            leave(b);
+        }
+    }
+    *out = o->event;
+    return code;
+}
+
 int ti_accelerator_wait_in(ti_accelerator *device, int lane)
 {
-    int code = 0;
+    int code = mark_last(device, lane);
     for (size_t i = 0; i < device->awaited.count && code == 0; i++) {
         const ti_awaited *a = &device->awaited.data[i];
+        void *event;
         if (a->device != device || a->lane != lane) {
-            code = device->driver->wait(device, lane, a->event);
+            code = event_of(a, &event);
+            code = code ? code : device->driver->wait(device, lane, event);
         }
     }
     ti_vec_clear(&device->awaited);

@@ -26,7 +26,7 @@ typedef struct ti_session {
 } ti_session;
 
 typedef struct ti_operation {
-    void *event; /* the driver's */
+    void *event; /* the driver's; NULL: the last one of its lane needs none */
     uint64_t token;
     uint64_t given;   /* ti_accelerator_now before the driver gets it, which may start it at once */
     const char *task; /* NULL: a copy */
@@ -46,9 +46,9 @@ typedef struct ti_accelerator ti_accelerator;
 
 /* What an operation that is going to be started is behind. */
 typedef struct ti_awaited {
-    const ti_accelerator *device;
+    ti_accelerator *device;
     int lane;
-    void *event;
+    uint64_t token;
 } ti_awaited;
 
 /* What the driver does. Codes are its own; 0 is success everywhere. */
@@ -58,8 +58,11 @@ typedef struct ti_driver_ops {
     /* Around all other calls: what they need to know the device. NULL: nothing. */
     int (*enter)(ti_accelerator *device);
     void (*leave)(ti_accelerator *device);
-    /* Whether the event has come; `code` says whether it can be told, and what preceded it went well. */
-    bool (*has_come)(ti_accelerator *device, void *event, int *code);
+    /* An event behind the last operation of a lane that has none, between enter and leave. The driver's code; an event
+     * that is set is released all the same. NULL: all operations have one. */
+    int (*mark)(ti_accelerator *device, int lane, void **event);
+    /* Whether the event has come, or what the lane has been given has all ended if there is none; `code` says whether it can be told, and what preceded it went well. */
+    bool (*has_come)(ti_accelerator *device, int lane, void *event, int *code);
     /* What the lane is given from now on begins after the event, of any lane of the session. Between enter and leave. */
     int (*wait)(ti_accelerator *device, int lane, void *event);
     /* What has been given to the driver starts, if it may still wait. NULL: it never does. */
@@ -106,7 +109,8 @@ void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_o
 void ti_accelerator_fail(ti_accelerator *device, const char *task, const char *what, int code);
 /* The lane of the kernel that is awaited; else the one of kernels that has the fewest. */
 int ti_accelerator_kernel_lane(const ti_accelerator *device);
-/* Before an operation is given to a lane, between enter and leave: what is awaited. The driver's code. */
+/* Before an operation is given to a lane, between enter and leave: what is awaited, and an event for the operation
+ * before, if it needs one. The driver's code. */
 int ti_accelerator_wait_in(ti_accelerator *device, int lane);
 /* Frees what the lanes have here; nothing is under way. */
 void ti_accelerator_fini(ti_accelerator *device);

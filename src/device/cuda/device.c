@@ -32,25 +32,6 @@ typedef struct device {
     TI_VEC(ti_cu_event) idle; /* events to be used again */
 } device;
 
-/* Behind what the stream has been given: its event. `code` says whether that was possible. */
-static void start(device *d, int lane, ti_cu_result code, const ti_operation *o)
-{
-    const ti_cuda_api *cu = &d->session->cu;
-    ti_operation started = *o;
-    ti_cu_event event = NULL;
-    if (code == TI_CU_SUCCESS && d->idle.count) {
-        event = d->idle.data[--d->idle.count];
-    } else if (code == TI_CU_SUCCESS) {
-        code = cu->event_create(&event, TI_CU_EVENT_DISABLE_TIMING);
-    }
-    code = code ? code : cu->event_record(event, d->stream[lane].handle);
-    if (code != TI_CU_SUCCESS && event) {
-        cu->event_destroy(event);
-    }
-    started.event = event;
-    ti_accelerator_start(&d->base, lane, code, &started);
-}
-
 static const ti_memory_piece *memory_of(const device *d, const void *address)
 {
     return ti_memories_find(&d->session->base.memory, address);
@@ -166,21 +147,21 @@ static void start_piece(device *d, int lane, ti_staged *staged, int slot)
 {
     const stream_state *s = &d->stream[lane];
     ti_block to, from;
+    ti_cu_result code = ti_accelerator_wait_in(&d->base, lane);
     ti_staged_next(staged, SLOT_BYTES, &to, &from);
     const ti_block tight = ti_staged_tight(&to, s->slot[slot]);
     ti_operation o = { .given = ti_accelerator_now(&d->base),
                        .token = staged->token,
                        .is_part = !ti_staged_at_end(staged),
                        .slot = slot };
-    ti_cu_result code;
     if (lane == FROM_HOST) {
         ti_layout_copy(&tight, &from);
-        code = give(d, s->handle, &to, &tight);
+        code = code ? code : give(d, s->handle, &to, &tight);
     } else {
-        code = give(d, s->handle, &tight, &from);
+        code = code ? code : give(d, s->handle, &tight, &from);
         o.home = to;
     }
-    start(d, lane, code, &o);
+    ti_accelerator_start(&d->base, lane, code, &o);
 }
 
 /* Start pieces while there are slots. */
@@ -232,7 +213,7 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
         return;
     }
     if ((here && there) || ti_block_bytes(&t) == 0 || ti_cuda_is_pinned(d->session, here ? &t : &f)) {
-        start(d, lane, give(d, d->stream[lane].handle, &t, &f), &o);
+        ti_accelerator_start(&d->base, lane, give(d, d->stream[lane].handle, &t, &f), &o);
     } else {
         ti_staged staged = { .to = t, .from = f, .token = token };
         ti_vec_push(&d->stream[lane].staged, staged);
@@ -264,9 +245,25 @@ static void leave(ti_accelerator *base)
     ti_cuda_exit(((const device *)base)->session);
 }
 
-static bool has_come(ti_accelerator *base, void *event, int *code)
+/* Nothing is behind the last operation of a stream, so the stream itself is asked: an event takes longer. */
+static int mark(ti_accelerator *base, int lane, void **out)
 {
-    *code = ((device *)base)->session->cu.event_query(event);
+    device *d = (device *)base;
+    const ti_cuda_api *cu = &d->session->cu;
+    ti_cu_event event = d->idle.count ? d->idle.data[--d->idle.count] : NULL;
+    ti_cu_result code = event ? TI_CU_SUCCESS : cu->event_create(&event, TI_CU_EVENT_DISABLE_TIMING);
+    if (code == TI_CU_SUCCESS) {
+        code = cu->event_record(event, d->stream[lane].handle);
+        *out = event;
+    }
+    return code;
+}
+
+static bool has_come(ti_accelerator *base, int lane, void *event, int *code)
+{
+    const device *d = (device *)base;
+    const ti_cuda_api *cu = &d->session->cu;
+    *code = event ? cu->event_query(event) : cu->stream_query(d->stream[lane].handle);
     bool come = *code != TI_CU_ERROR_NOT_READY;
     *code = come ? *code : TI_CU_SUCCESS;
     return come;
@@ -290,7 +287,9 @@ static void bring_home(ti_accelerator *base, int lane, const ti_operation *o)
 static void release(ti_accelerator *base, int lane, const ti_operation *o)
 {
     device *d = (device *)base;
-    ti_vec_push(&d->idle, (ti_cu_event)o->event);
+    if (o->event) {
+        ti_vec_push(&d->idle, (ti_cu_event)o->event);
+    }
     if (o->slot >= 0) {
         d->stream[lane].is_taken[o->slot] = false;
     }
@@ -312,6 +311,7 @@ static const ti_driver_ops cuda_driver = {
     .is_shortage = is_shortage,
     .enter = enter,
     .leave = leave,
+    .mark = mark,
     .has_come = has_come,
     .wait = wait_for,
     .ended = bring_home,
@@ -336,7 +336,7 @@ static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
         return;
     }
     if (ti_cuda_give_kernel(d->session, d->context, d->stream[lane].handle, job, &code)) {
-        start(d, lane, code, &o);
+        ti_accelerator_start(&d->base, lane, code, &o);
     }
     ti_cuda_exit(d->session);
 }

@@ -67,6 +67,7 @@ typedef struct ti_cu_copy {
     X(stream_create, cuStreamCreate, (ti_cu_stream *, unsigned))                                                       \
     X(stream_destroy, cuStreamDestroy_v2, (ti_cu_stream))                                                              \
     X(stream_wait, cuStreamSynchronize, (ti_cu_stream))                                                                \
+    X(stream_query, cuStreamQuery, (ti_cu_stream))                                                                     \
     X(stream_wait_event, cuStreamWaitEvent, (ti_cu_stream, ti_cu_event, unsigned))                                     \
     X(event_create, cuEventCreate, (ti_cu_event *, unsigned))                                                          \
     X(event_destroy, cuEventDestroy_v2, (ti_cu_event))                                                                 \

@@ -36,8 +36,9 @@ static bool is_shortage(int code)
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
 }
 
-static bool has_come(ti_accelerator *base, void *event, int *code)
+static bool has_come(ti_accelerator *base, int lane, void *event, int *code)
 {
+    (void)lane;
     const ti_opencl_api *cl = &((device *)base)->session->cl;
     cl_event e = event;
     cl_int state = CL_QUEUED;
