@@ -62,7 +62,7 @@ static inline bool ti_lock_is_held(const ti_lock *lock)
 enum { TI_CAN_PLAN = 1, TI_CAN_EXECUTE = 2, TI_CAN_DEVICES = 29, TI_CAN_KINDS = 4 };
 #define TI_CAN_RUN_ON(device) (4u << ((device) % TI_CAN_DEVICES))
 #define TI_CAN_RUN 0x7ffffffcu      /* on some device */
-#define TI_CAN_WAIT 0x80000000u     /* nothing but that */
+#define TI_CAN_WAIT 0x80000000u     /* for what the program is to be told of: points, signals, room for tasks */
 #define TI_CAN_ANYTHING 0xffffffffu /* also: whoever sleeps is woken */
 static inline uint32_t ti_can_of_kind(int kind)
 {

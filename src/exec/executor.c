@@ -543,7 +543,7 @@ static void issue_collective(ti_executor *ex, const ti_instruction *i)
 static void issue_fence(ti_executor *ex, const ti_instruction *i)
 {
     atomic_store_explicit(&i->as.fence.signal->set, 1, memory_order_release);
-    ti_lot_wake(&ex->is.progress->lot, INT32_MAX);
+    ti_lot_wake_able(&ex->is.progress->lot, INT32_MAX, TI_CAN_WAIT);
     complete(ex, i->id);
 }
 
@@ -556,7 +556,7 @@ static void finish_point(ti_executor *ex, const ti_instruction *i)
     /* After these stores the instruction's arena may be recycled. */
     atomic_store_explicit(&progress->task, task, memory_order_release);
     atomic_fetch_add_explicit(&progress->points, 1, memory_order_release);
-    ti_lot_wake(&progress->lot, INT32_MAX);
+    ti_lot_wake_able(&progress->lot, INT32_MAX, TI_CAN_WAIT);
 }
 
 /* ---- the step */

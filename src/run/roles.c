@@ -222,7 +222,7 @@ void *ti_roles_scheduler_main(void *user)
     for (ti_waiter waiter = { 0, 0, TI_CAN_PLAN }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (ti_roles_schedule(rt, TI_PLAN_BUDGET)) {
-            ti_lot_wake(&rt->progress.lot, INT32_MAX);
+            ti_lot_wake_able(&rt->progress.lot, INT32_MAX, TI_CAN_EXECUTE | TI_CAN_WAIT);
             waiter.round = 0;
         } else {
             ti_backoff(&waiter, &rt->progress.lot, ticket, is_waiting(rt));

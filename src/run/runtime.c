@@ -394,8 +394,8 @@ static void let_go(ti_runtime *rt)
 /* What this thread can do while it waits. */
 static uint32_t abilities(const ti_runtime *rt)
 {
-    const uint32_t runs = rt->lent_worker >= 0 ? TI_CAN_RUN_ON(0) : TI_CAN_WAIT;
-    const uint32_t shared = TI_CAN_PLAN | TI_CAN_EXECUTE | runs;
+    const uint32_t runs = rt->lent_worker >= 0 ? TI_CAN_RUN_ON(0) : 0;
+    const uint32_t shared = TI_CAN_PLAN | TI_CAN_EXECUTE | runs | TI_CAN_WAIT;
     return rt->mode == TI_RUN_SHARED ? shared : rt->mode == TI_RUN_INLINE ? TI_CAN_ANYTHING : TI_CAN_WAIT;
 }
 
@@ -595,7 +595,7 @@ void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 void ti_runtime_set_signal(ti_runtime *rt, ti_signal *signal)
 {
     atomic_store_explicit(&signal->set, 1, memory_order_release);
-    ti_lot_wake(&rt->progress.lot, INT32_MAX);
+    ti_lot_wake_able(&rt->progress.lot, INT32_MAX, TI_CAN_WAIT);
 }
 
 void ti_runtime_wait_points(ti_runtime *rt)

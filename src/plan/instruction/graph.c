@@ -125,13 +125,14 @@ void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *
 
 /* ---- execution */
 
-/* The reductions of a task follow its execution directly. */
+/* The reductions of a task follow its execution directly; those of a task that is not executed here may follow that of
+ * another one. */
 static void compile_execute(ti_instruction_graph *graph, const ti_command *const *command, size_t left, size_t first,
                             size_t end)
 {
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
-    for (size_t i = 1; i < left && command[i]->kind == TI_COMMAND_REDUCE; i++) {
+    for (size_t i = 1; i < left && command[i]->kind == TI_COMMAND_REDUCE && command[i]->task == command[0]->task; i++) {
         ti_instruction_stage(graph, command[i], first, end);
     }
     ti_instruction_compile_pieces(graph, command[0], first, end);
