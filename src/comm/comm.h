@@ -122,6 +122,7 @@ struct ti_comm {
     const ti_comm_ops *ops;
     int node, num_nodes;
     int local_nodes; /* how many nodes run on this machine and share its cores */
+    int local_node;  /* which of them this is */
     /* Of them, those whose processes may use the same cores as this one: how many, and how many of them come before it.
      * 0: other nodes may use some of its cores. */
     int sharing, sharing_before;

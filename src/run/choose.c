@@ -57,7 +57,7 @@ static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry,
 }
 
 /* Divide the workers among the host devices; each has at least one. */
-static bool choose_devices(const tacit_config *config, ti_choice *out, ti_strbuf *why)
+static bool choose_devices(const tacit_config *config, const ti_comm *comm, ti_choice *out, ti_strbuf *why)
 {
     ti_device_list *list = &out->list;
     if (!ti_device_list_parse(config->devices, config->host_devices, list, why)) {
@@ -65,6 +65,7 @@ static bool choose_devices(const tacit_config *config, ti_choice *out, ti_strbuf
     }
     if (list->automatic) {
         ti_device_list_find(list);
+        ti_device_list_deal(list, comm->local_node, comm->local_nodes);
     }
     out->workers = TI_MAX(out->workers / list->hosts, 1);
     return true;
@@ -193,7 +194,7 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     TI_ASSERT(out->workers >= 1);
     out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
     bool good = choose_latency(config, why) && check_tile(config, why) && check_threads(config, comm, why) &&
-                choose_devices(config, out, why);
+                choose_devices(config, comm, out, why);
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
         out->spins = choose_spins(out);

@@ -168,3 +168,23 @@ void ti_device_list_find(ti_device_list *list)
     }
     list->idle_host = list->cudas + list->opencls > 0;
 }
+
+/* Of `count` things those of `local`: the first, and how many. */
+static int share_of(int count, int local, int nodes, int *shared)
+{
+    if (count < nodes) {
+        *shared = count > 0;
+        return (int)((int64_t)local * count / nodes);
+    }
+    const int first = (int)((int64_t)count * local / nodes);
+    *shared = (int)((int64_t)count * (local + 1) / nodes) - first;
+    return first;
+}
+
+void ti_device_list_deal(ti_device_list *list, int local, int nodes)
+{
+    int first = share_of(list->cudas, local, nodes, &list->cudas);
+    memmove(list->cuda, &list->cuda[first], (size_t)list->cudas * sizeof(*list->cuda));
+    first = share_of(list->opencls, local, nodes, &list->opencls);
+    memmove(list->opencl, &list->opencl[first], (size_t)list->opencls * sizeof(*list->opencl));
+}

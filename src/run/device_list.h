@@ -4,7 +4,8 @@
  *                         opencl:INDEX, opencl:INDEX/PARTS (its sub-devices, a device each),
  *                         cuda:INDEX (not beside OpenCL devices);
  *     ENTRY*WEIGHT        so many times as large a part for each device of the entry, 1 to 1000 (else 1);
- *     auto                all GPUs that CUDA has, else those of OpenCL's first driver that has any, else host
+ *     auto                all GPUs that CUDA has, else those of OpenCL's first driver that has any, dealt out among the
+ *                         nodes of the machine; else host
  *
  * Reading a list is pure; what a machine has is looked at for `auto` only. Any thread. */
 #ifndef TI_DEVICE_LIST_H
@@ -33,5 +34,8 @@ typedef struct ti_device_list {
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why);
 /* What `auto` is on this machine. */
 void ti_device_list_find(ti_device_list *list);
+/* The part of the devices found that node `local` of `nodes` on the machine gets: all have some, as many as can be, in
+ * order; where there are fewer devices than nodes, nodes that follow each other share one. */
+void ti_device_list_deal(ti_device_list *list, int local, int nodes);
 
 #endif

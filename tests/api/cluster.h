@@ -74,6 +74,7 @@ static inline void *cluster_main(void *user)
     tacit_config config = cluster_config(c->config);
     ti_comm *comm = local_comm_create(self->hub, self->node);
     comm->local_nodes = c->machines ? 1 : comm->local_nodes;
+    comm->local_node = c->machines ? 0 : comm->local_node;
     REQUIRE(ti_context_create(&config, comm, &ctx) == TACIT_OK);
     if (c->timeline) {
         ti_runtime_tap(ctx->runtime, NULL, &c->timeline[self->node].tap);

@@ -218,6 +218,7 @@ static void run_live(member *members, int nodes, bool machines)
     for (int i = 0; i < nodes; i++) {
         members[i].comm = local_comm_create(hub, i);
         members[i].comm->local_nodes = machines ? 1 : nodes;
+        members[i].comm->local_node = machines ? 0 : i;
     }
     for (int i = 0; i < nodes; i++) {
         REQUIRE(pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0);

@@ -159,6 +159,7 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
             .hall = &h, .config = config, .comm = local_comm_create(hub, i), .program = program, .truth = truth
         };
         nodes[i].comm->local_nodes = machines ? 1 : program->nodes;
+        nodes[i].comm->local_node = machines ? 0 : i;
         nodes[i].config.workers = gen_chance(r, 50) ? config.workers : (int)gen_between(r, 1, 3);
     }
     for (int i = 0; i < program->nodes; i++) {

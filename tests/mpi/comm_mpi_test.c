@@ -569,6 +569,7 @@ int main(int argc, char **argv)
     REQUIRE(comm, launched || comm->num_nodes == 1);
     REQUIRE(comm, comm->node >= 0 && comm->node < comm->num_nodes);
     REQUIRE(comm, comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
+    REQUIRE(comm, comm->local_node >= 0 && comm->local_node < comm->local_nodes);
     uint64_t seed = agree_on_seed(comm, argc, argv);
     barriers_wait(comm);
     flood(comm, 100000, 0, seed); /* first: random orders send far more below their sync points */

@@ -920,6 +920,7 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     self->comm.node = node;
     self->comm.num_nodes = hub->num_nodes;
     self->comm.local_nodes = hub->num_nodes;
+    self->comm.local_node = node;
     self->comm.sharing = hub->num_nodes;
     self->comm.sharing_before = node;
     self->hub = hub;

@@ -120,11 +120,40 @@ static void nonsense_is_refused(void **state)
     }
 }
 
+/* Every GPU has a user and every node a GPU, equally many of each but for one, and in order. */
+static void gpus_are_dealt_out(void **state)
+{
+    (void)state;
+    for (int gpus = 0; gpus <= 9; gpus++) {
+        for (int nodes = 1; nodes <= 9; nodes++) {
+            int users[9] = { 0 }, before = 0;
+            for (int n = 0; n < nodes; n++) {
+                ti_device_list list = { .hosts = 1, .cudas = gpus };
+                for (int i = 0; i < gpus; i++) {
+                    list.cuda[i] = i;
+                }
+                ti_device_list_deal(&list, n, nodes);
+                assert_true(gpus == 0 ? list.cudas == 0 : list.cudas >= TI_MAX(gpus / nodes, 1));
+                assert_true(list.cudas <= TI_MAX((gpus + nodes - 1) / nodes, gpus > 0));
+                for (int i = 0; i < list.cudas; i++) {
+                    assert_true(list.cuda[i] >= before && list.cuda[i] < gpus);
+                    before = list.cuda[i];
+                    users[before]++;
+                }
+            }
+            for (int i = 0; i < gpus; i++) {
+                assert_true(users[i] >= 1 && users[i] <= TI_MAX((nodes + gpus - 1) / gpus, 1));
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_understood),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(gpus_are_dealt_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

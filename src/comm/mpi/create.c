@@ -21,14 +21,13 @@ enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024 };
 static bool compare_cores(mpi_comm *self, MPI_Comm machine)
 {
     ti_comm *comm = &self->comm;
-    int rank = 0;
     ti_cores *of = TI_NEW_ARRAY(ti_cores, (size_t)comm->local_nodes);
     ti_cores mine;
     ti_cores_of_process(&mine);
-    bool good = TI_MPI_CALLED(self, MPI_Comm_rank, machine, &rank) &&
+    bool good = TI_MPI_CALLED(self, MPI_Comm_rank, machine, &comm->local_node) &&
                 TI_MPI_CALLED(self, MPI_Allgather, &mine, sizeof(mine), MPI_BYTE, of, sizeof(mine), MPI_BYTE, machine);
     if (good) {
-        comm->sharing = ti_cores_sharing(of, comm->local_nodes, rank, &comm->sharing_before);
+        comm->sharing = ti_cores_sharing(of, comm->local_nodes, comm->local_node, &comm->sharing_before);
     }
     ti_free(of, (size_t)comm->local_nodes * sizeof(*of));
     return good;
