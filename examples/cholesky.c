@@ -14,8 +14,9 @@
  *
  * Only tiles on and below the diagonal exist. The kernels are those of BLAS and LAPACK, of which each call is one
  * thread: the workers of a node are the threads. On OpenCL and CUDA devices there are kernels for all but potrf, which
- * stays on the host, as it may fail. A matrix that is not positive definite is found by potrf, which fails
- * the run with a sentence that names the tile. */
+ * stays on the host, as it may fail; with --cublas there is one by cuSOLVER. A matrix that is not positive definite is
+ * found by potrf, or by a task that looks at what potrf has found on a device: it fails the run with a sentence that
+ * names the tile. */
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
@@ -38,17 +39,34 @@ extern void dpotrf_(const char *half, const int *n, double *a, const int *lda, i
 
 /* ---------------------------------------------------------------- kernels */
 
-/* View: the tile (k, k). What is the upper half by columns, as LAPACK counts, is the lower half by rows. */
+/* What a factorisation has found in tile (k, k): 0, or the row of the tile from which on it has no factor. */
+static void judge(const tacit_launch *k, int found)
+{
+    const struct tile_step *args = k->args;
+    if (found)
+        tacit_kernel_fail(
+            k, "the matrix is not positive definite: tile (%zu, %zu) has no factor, from row %zu of the matrix on",
+            (size_t)args->k, (size_t)args->k, (size_t)args->k * args->tile + (size_t)found);
+}
+
+/* View: the tile (k, k); with --cublas also what it has found. What is the upper half by columns, as LAPACK counts, is
+ * the lower half by rows. */
 static void potrf(const tacit_launch *k)
 {
     const struct tile_step *args = k->args;
     const struct tile a = tile_of(k, 0);
     int info;
     dpotrf_("U", &a.rows, a.at, &a.ld, &info, 1);
-    if (info)
-        tacit_kernel_fail(
-            k, "the matrix is not positive definite: tile (%zu, %zu) has no factor, from row %zu of the matrix on",
-            (size_t)args->k, (size_t)args->k, (size_t)args->k * args->tile + (size_t)info);
+    if (k->num_views > 1)
+        TACIT_AT2(int32_t, k->view[1], args->k, args->k) = info;
+    judge(k, info);
+}
+
+/* View: what a device has found. */
+static void look(const tacit_launch *k)
+{
+    const struct tile_step *args = k->args;
+    judge(k, TACIT_AT2(int32_t, k->view[0], args->k, args->k));
 }
 
 /* Views: a tile below the diagonal, and the factor on the diagonal: A := A L^-T. */
@@ -76,19 +94,47 @@ static void gemm(const tacit_launch *k)
 
 /* ---------------------------------------------------------------- the program, as tasks */
 
-/* Tile (k, k), and those below it. */
-static void submit_panel(tacit_context *ctx, const struct tiled *A, size_t k)
+struct cholesky {
+    const struct cholesky_options *o;
+    const struct spd_matrix *matrix;
+    struct tiled A;
+    tacit_buffer *found; /* with --cublas: what was found in tile (k, k) is element (k, k). NULL: kernels say it */
+};
+
+/* A device cannot fail when it finds that there is no factor; whoever reads what it has found can. */
+static void submit_potrf(tacit_context *ctx, const struct cholesky *c, size_t k)
 {
-    const struct tile_step args = tiles_step(A, k, k, k);
-    const tacit_task potrf_it = {
+    const struct tile_step args = tiles_step(&c->A, k, k, k);
+    tacit_task potrf_it = {
         .name = "potrf",
         .kernel = { .host = potrf },
         TACIT_ARGS(args),
         .place = tacit_place_owner(0),
-        .access = { tiles_update(A, k, k) },
-        .hint.priority = tiles_priority(A, k, k, k),
+        .access = { tiles_update(&c->A, k, k) },
+        .hint.priority = tiles_priority(&c->A, k, k, k),
     };
+    if (c->found) {
+        potrf_it.kernel.cuda.launch = tiles_cusolver_potrf();
+        potrf_it.access[1] = tacit_write(c->found, tacit_fixed(tacit_box2(k, k + 1, k, k + 1)));
+    }
     CHECK(tacit_submit(ctx, &potrf_it));
+    if (c->found) {
+        const tacit_task look_at_it = {
+            .name = "look",
+            .kernel = { .host = look },
+            TACIT_ARGS(args),
+            .place = tacit_place_owner(0),
+            .access = { tacit_read(c->found, tacit_fixed(tacit_box2(k, k + 1, k, k + 1))) },
+        };
+        CHECK(tacit_submit(ctx, &look_at_it));
+    }
+}
+
+/* Tile (k, k), and those below it. */
+static void submit_panel(tacit_context *ctx, const struct cholesky *c, size_t k)
+{
+    const struct tiled *A = &c->A;
+    submit_potrf(ctx, c, k);
     for (size_t m = k + 1; m < A->count; m++) {
         const struct tile_step below = tiles_step(A, k, m, k);
         const tacit_task trsm_it = {
@@ -130,12 +176,6 @@ static void submit_column(tacit_context *ctx, const struct tiled *A, size_t k, s
     }
 }
 
-struct cholesky {
-    const struct cholesky_options *o;
-    const struct spd_matrix *matrix;
-    struct tiled A;
-};
-
 static void prepare(tacit_context *ctx, void *user)
 {
     const struct cholesky *c = user;
@@ -146,7 +186,7 @@ static void factorise(tacit_context *ctx, void *user)
 {
     const struct cholesky *c = user;
     for (size_t k = 0; k < c->A.count; k++) {
-        submit_panel(ctx, &c->A, k);
+        submit_panel(ctx, c, k);
         for (size_t n = k + 1; n < c->A.count; n++)
             submit_column(ctx, &c->A, k, n);
         tiles_progress(ctx, &c->o->tiles, &c->A, k, k, k);
@@ -199,7 +239,7 @@ static void report(tacit_context *ctx, const struct cholesky *c, const struct ti
     example_report_text(&r, "matrix", "matrix", c->o->path ? "from a file" : "random");
     if (!c->o->path)
         example_report_real(&r, "condition", "condition", c->o->condition, "");
-    tiles_report(&r, o, out, t * (t + 1) * (t + 2) / 6, n * n * n / 3 + n * n / 2 + n / 6);
+    tiles_report(&r, o, out, t * (t + 1) * (t + 2) / 6 + (c->found ? t : 0), n * n * n / 3 + n * n / 2 + n / 6);
     if (o->common.verify) {
         example_report_real(&r, "factor_error", "|A - L L'| / |A|", errors->factor, "");
         example_report_real(&r, "residual", "|b - A x| / (|A| |x|)", errors->residual, "");
@@ -208,9 +248,27 @@ static void report(tacit_context *ctx, const struct cholesky *c, const struct ti
     example_report_end(&r);
 }
 
+/* Elements are where the tiles are. */
+static tacit_buffer *create_found(tacit_context *ctx, const struct cholesky *c)
+{
+    const int *grid = c->o->tiles.grid;
+    const tacit_buffer_desc desc = {
+        .name = "found",
+        .range = TACIT_RANGE(c->A.count, c->A.count),
+        .elem_size = sizeof(int32_t),
+        .distribution = { .kind = TACIT_DISTRIBUTE_CYCLIC, .grid = { grid[0], grid[1] }, .block = { 1, 1 } },
+    };
+    tacit_buffer *found;
+    CHECK(tacit_buffer_create(ctx, &desc, &found));
+    return found;
+}
+
 static bool run(tacit_context *ctx, const struct cholesky_options *o, const struct spd_matrix *matrix)
 {
     struct cholesky c = { .o = o, .matrix = matrix, .A = tiles_create(ctx, &o->tiles, "A") };
+    c.found = o->tiles.cublas ? create_found(ctx, &c) : NULL;
+    if (o->tiles.cublas && !tiles_load_cusolver())
+        fprintf(stderr, "node %d finds no libcusolver.so, and factorises tiles on the host\n", tacit_node(ctx));
     struct errors errors = { 0, 0 };
     tiles_one_blas_thread();
     const struct tiles_work work = { prepare, factorise, &c };

@@ -17,7 +17,7 @@ static const struct argp_option option_list[] = {
     { "tile", KEY_TILE, "NUMBER", 0, "Rows and columns of a tile (64)", 1 },
     { "grid", KEY_GRID, "P,Q", 0, "Deal the tiles out to P x Q nodes (as square as can be)", 1 },
     { "repeat", KEY_REPEAT, "NUMBER", 0, "Compute so often; the time is that of the fastest (1)", 1 },
-    { "cublas", KEY_CUBLAS, NULL, 0, "On CUDA devices, compute by cuBLAS", 1 },
+    { "cublas", KEY_CUBLAS, NULL, 0, "On CUDA devices, compute by cuBLAS, and factorise by cuSOLVER (cholesky)", 1 },
     { 0 },
 };
 

@@ -72,6 +72,12 @@ tacit_kernel tiles_kernel(tacit_host_kernel *host, const char *entry);
 /* Whether this node has cuBLAS, for kernels that are made from now on; NULL where it has not been loaded. */
 bool tiles_load_cublas(void);
 tacit_cuda_launch *tiles_cublas_kernel(const char *entry);
+/* The same of cuSOLVER. Its kernel factorises the tile of its first view, and leaves what dpotrf leaves in `info` in the
+ * element of its second one, an int32_t. */
+bool tiles_load_cusolver(void);
+tacit_cuda_launch *tiles_cusolver_potrf(void);
+/* A function of a library by its name, into a pointer to it. */
+bool tiles_find(void *library, const char *name, void *function, size_t size);
 
 /* Fill tile (i, j) by element(user, row, column): each node its own, of the part of the matrix that is asked for. What
  * lies above the diagonal is 0 if that is the lower one. `user` means something in this process, and is used until the

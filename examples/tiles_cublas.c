@@ -142,7 +142,7 @@ tacit_cuda_launch *tiles_cublas_kernel(const char *entry)
 
 /* ---------------------------------------------------------------- loading */
 
-static bool find(void *library, const char *name, void *function, size_t size)
+bool tiles_find(void *library, const char *name, void *function, size_t size)
 {
     void *found = dlsym(library, name);
     memcpy(function, &found, size); /* C has no other way from an object pointer */
@@ -155,9 +155,9 @@ bool tiles_load_cublas(void)
     void *library = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !library; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library && find(library, "cublasSetStream_v2", &cublas.set_stream, sizeof cublas.set_stream) &&
-           find(library, "cublasDgemm_v2", &cublas.dgemm, sizeof cublas.dgemm) &&
-           find(library, "cublasDsyrk_v2", &cublas.dsyrk, sizeof cublas.dsyrk) &&
-           find(library, "cublasDtrsm_v2", &cublas.dtrsm, sizeof cublas.dtrsm) &&
-           find(library, "cublasCreate_v2", &cublas.create, sizeof cublas.create);
+    return library && tiles_find(library, "cublasSetStream_v2", &cublas.set_stream, sizeof cublas.set_stream) &&
+           tiles_find(library, "cublasDgemm_v2", &cublas.dgemm, sizeof cublas.dgemm) &&
+           tiles_find(library, "cublasDsyrk_v2", &cublas.dsyrk, sizeof cublas.dsyrk) &&
+           tiles_find(library, "cublasDtrsm_v2", &cublas.dtrsm, sizeof cublas.dtrsm) &&
+           tiles_find(library, "cublasCreate_v2", &cublas.create, sizeof cublas.create);
 }
