@@ -169,6 +169,7 @@ set(TACIT_SOURCES
     exec/executor.c
     exec/host_threads.c
     exec/job.c
+    exec/kernel_job.c
     exec/outbox.c
     exec/purity.c
     exec/trace.c

@@ -72,8 +72,8 @@ tacit_kernel tiles_kernel(tacit_host_kernel *host, const char *entry);
 /* Whether this node has cuBLAS, for kernels that are made from now on; NULL where it has not been loaded. */
 bool tiles_load_cublas(void);
 tacit_cuda_launch *tiles_cublas_kernel(const char *entry);
-/* The same of cuSOLVER. Its kernel factorises the tile of its first view, and leaves what dpotrf leaves in `info` in the
- * element of its second one, an int32_t. */
+/* The same of cuSOLVER. Its kernel factorises the tile of its first view, and leaves what dpotrf leaves in `info` in
+ * the element of its second one, an int32_t. */
 bool tiles_load_cusolver(void);
 tacit_cuda_launch *tiles_cusolver_potrf(void);
 /* A function of a library by its name, into a pointer to it. */

@@ -1,8 +1,8 @@
 /* examples/tiles_cusolver.c: the factorisation of a tile by cuSOLVER, for CUDA devices: see tiles.h.
  *
- * Whether a tile has a factor is known on the device when the kernel has ended, and so it is an element of a buffer like
- * any other result. The library is loaded when --cublas asks for it, as cuBLAS is (tiles_cublas.c): a handle for each
- * stream, with memory to work in, which stays until the process ends. One thread at a time. */
+ * Whether a tile has a factor is known on the device when the kernel has ended, and so it is an element of a buffer
+ * like any other result. The library is loaded when --cublas asks for it, as cuBLAS is (tiles_cublas.c): a handle for
+ * each stream, with memory to work in, which stays until the process ends. One thread at a time. */
 #include "tiles.h"
 
 #include <dlfcn.h>

@@ -22,8 +22,8 @@ typedef struct ti_cuda_fact {
  * are not to be had. What fails later goes to `failure`. */
 bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
                     ti_strbuf *why);
-/* Memory of the host that GPUs of this device's session copy from and to by themselves, without a detour: its users have
- * gone before the device. Executor role. */
+/* Memory of the host that GPUs of this device's session copy from and to by themselves, without a detour: its users
+ * have gone before the device. Executor role. */
 ti_pinner ti_cuda_pinner(ti_device *device);
 /* Device `index`; false if there is none. */
 bool ti_cuda_fact_of(int index, ti_cuda_fact *out);

@@ -72,9 +72,9 @@ typedef struct ti_device_ops {
     void (*copy)(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token);
     void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
     int (*poll)(ti_device *device, uint64_t *tokens, int max);
-    /* The next copy or launch begins when an operation of `other`, of the same kind, has ended that was started and that
-     * no poll has told of; it may be told of sooner than that one. False: this cannot be, and nothing is awaited any
-     * more. NULL: the device has no such thing. */
+    /* The next copy or launch begins when an operation of `other`, of the same kind, has ended that was started and
+     * that no poll has told of; it may be told of sooner than that one. False: this cannot be, and nothing is awaited
+     * any more. NULL: the device has no such thing. */
     bool (*await)(ti_device *device, ti_device *other, uint64_t token);
     int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
     /* A kernel that waits for no more than one that was launched: whoever ends that one starts it, and both complete in

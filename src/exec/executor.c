@@ -4,11 +4,10 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "exec/allocation_table.h"
-#include "exec/block_run.h"
 #include "exec/collective_issue.h"
 #include "exec/combine.h"
 #include "exec/host_threads.h"
-#include "exec/job.h"
+#include "exec/kernel_job.h"
 #include "exec/trace.h"
 #include "exec/wait.h"
 #include "ir/signal.h"
@@ -25,6 +24,7 @@ struct ti_executor {
     ti_engine engine;
     ti_allocation_table table;
     ti_jobs jobs;
+    ti_kernel_setting kernels;
     TI_VEC(ti_block) blocks;
     uint64_t buffer_bytes;
     ti_collective_issue collectives;
@@ -43,6 +43,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     TI_ASSERT(desc->system && desc->comm && desc->progress && desc->system->devices > 0);
     ti_executor *ex = TI_NEW(ti_executor);
     ex->is = *desc;
+    ex->kernels = (ti_kernel_setting){ desc->system, desc->context, desc->bounds };
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.collective_hosts_wait = desc->is_inline;
     ex->may_follow = !desc->trace && !desc->dry && !desc->memory && !desc->bounds && !desc->purity;
@@ -119,90 +120,6 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 /* ---- kernels */
 
-/* Each part of a task with reductions has views of its own. Nobody has touched its slots, nor those that are left if
- * there are fewer parts. */
-static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
-{
-    const ti_instruction *i = kernel->user;
-    uint32_t views = i->as.kernel.views, stride = views + 1;
-    TI_ASSERT((uint32_t)parts <= i->as.kernel.slots);
-    for (uint32_t s = (uint32_t)part; s < i->as.kernel.slots; s += (uint32_t)parts) {
-        for (uint32_t v = 0; v < views; v++) {
-            const ti_instruction_view *from = &i->as.kernel.view[v];
-            if (from->mode == TACIT_REDUCE) {
-                ti_reducer_fill_identity(&from->reducer, launch->view[s * stride + v].data,
-                                         (size_t)ti_box_volume(&from->buffer->extent));
-            }
-        }
-    }
-    launch->view += (size_t)part * stride;
-    ti_kernel_call(kernel, launch);
-}
-
-/* Slots get their identities where they are filled. */
-static void prepare_reduction(const ti_instruction *i, ti_job *j)
-{
-    j->kernel.run = run_part;
-    if (i->task->shape->in_blocks) {
-        j->kernel.run = ti_block_run;
-        j->kernel.whole = i->as.kernel.runs == 1;
-    }
-}
-
-static bool has_reduction(const ti_instruction *i)
-{
-    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
-        if (i->as.kernel.view[v].mode == TACIT_REDUCE) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether parts of items along dimension `d` write different elements. Accesses of tasks that are split over nodes
- * were checked along the dimensions of the split; along others, and in tasks on one node, a kernel may sum into one
- * element. */
-static bool writes_apart(const ti_task *task, const ti_access *access, int d)
-{
-    if (access->custom) {
-        return d == 0 && task->shape->place < 0;
-    }
-    for (int b = 0; b < access->buffer->dims; b++) {
-        if (ti_component_follows(&access->mapper->c[b]) && access->mapper->c[b].dim == d) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* On one node a task may read any part of a buffer that it writes. */
-static bool reads_elsewhere(const ti_task *task, uint32_t written)
-{
-    for (uint32_t i = 0; i < task->shape->accesses; i++) {
-        if (i != written && task->shape->place >= 0 &&
-            task->shape->access[i].buffer == task->shape->access[written].buffer) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether the device may cut the chunk among its workers, which it does along the slowest dimension with several
- * items. */
-static bool may_cut(const ti_task *task, const ti_box *chunk)
-{
-    int d = 0;
-    while (d + 1 < task->shape->dims && chunk->max[d] - chunk->min[d] == 1) {
-        d++;
-    }
-    bool may = d == 0 || task->shape->gran[d] == 1; /* the device knows the granularity of dimension 0 */
-    for (uint32_t i = 0; i < task->shape->accesses && may; i++) {
-        may = !ti_access_writes(&task->shape->access[i]) ||
-              (writes_apart(task, &task->shape->access[i], d) && !reads_elsewhere(task, i));
-    }
-    return may;
-}
-
 /* No worker is taken: whatever this task waits for, workers and network go on, and so do tasks of other groups. */
 static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
@@ -219,50 +136,9 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
     thread->ops->launch(thread, 0, kernel);
 }
 
-static ti_job *make_job(ti_executor *ex, const ti_instruction *i)
-{
-    const ti_task *task = i->task;
-    const bool reduces = has_reduction(i), on_host = !ti_system_is_accelerator(ex->is.system, i->device);
-    /* Parts that have views of their own. */
-    uint32_t parts = reduces && on_host ? TI_MAX(i->as.kernel.slots, 1) : 1;
-    ti_job *j = ti_jobs_take(&ex->jobs, (size_t)parts * (i->as.kernel.views + 1));
-    ti_job_fill_views(j, &ex->table, i, parts);
-    j->kernel = (ti_device_kernel){
-        .host = task->shape->host,
-        .kernel = task->shape->devices,
-        .launch = { .chunk = ti_box_to_public(&i->as.kernel.chunk),
-                    .view = j->view,
-                    .args_size = task->shape->args_size,
-                    .node = ex->is.system->node,
-                    .num_nodes = ex->is.system->num_nodes,
-                    .name = task->shape->name,
-                    .context = ex->is.context,
-                    .on = task->shape->on,
-                    .num_views = (int)i->as.kernel.views,
-                    .group = task->shape->group },
-        .dims = task->shape->dims,
-        .whole = task->shape->whole_chunk || (ex->is.system->workers > 1 && !may_cut(task, &i->as.kernel.chunk)),
-        .granule = task->shape->gran[0],
-        .bounds = ex->is.bounds,
-        .groups = reduces && !on_host ? i->as.kernel.slots : 0,
-        .group_items = task->shape->group_items,
-    };
-    if (reduces && on_host) {
-        prepare_reduction(i, j);
-    }
-    return j;
-}
-
-/* Kernels of equal numbers are of one shape, and differ in nothing but their task. */
 static ti_job *job_of(ti_executor *ex, const ti_instruction *i)
 {
-    ti_job *j = ti_jobs_take_made(&ex->jobs, i->as.kernel.made);
-    j = j ? j : make_job(ex, i);
-    j->kernel.launch.args = i->task->args;
-    j->kernel.token = i->id;
-    j->kernel.user = (void *)(uintptr_t)i;
-    j->kernel.task = i->task;
-    return j;
+    return ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
 }
 
 /* Items of a kernel that is measured; 0: it is not. */

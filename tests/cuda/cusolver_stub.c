@@ -1,5 +1,5 @@
-/* cuSOLVER for tests: the host's LAPACK, when the handle's stream comes to it: memory of the devices of driver_stub.c is
- * heap. */
+/* cuSOLVER for tests: the host's LAPACK, when the handle's stream comes to it: memory of the devices of driver_stub.c
+ * is heap. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

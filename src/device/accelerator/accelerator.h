@@ -2,9 +2,10 @@
  *
  * A lane is an in-order queue of the driver (a queue of OpenCL, a stream of CUDA) with the operations it was given, the
  * oldest first. The first lanes are for kernels, the others for copies; which lane takes a copy is the driver's
- * matter. What the executor starts is ready, or the device awaits what it is behind: operations of other lanes, also of
- * other devices of the session, whose events the driver waits for. A kernel goes to the lane of one that it awaits, where
- * there is nothing to wait for. Only the oldest event of a lane is polled; a blocking call is made in `stop` alone.
+ * matter. What the executor starts is ready, or the device awaits what it is behind: operations of other lanes, also
+ * of other devices of the session, whose events the driver waits for. A kernel goes to the lane of one that it awaits,
+ * where there is nothing to wait for. Only the oldest event of a lane is polled; a blocking call is made in `stop`
+ * alone.
  *
  * A device's struct begins with a ti_accelerator, its table ti_device_ops takes `poll`, `room`, `stop` and `grow` from
  * here, and the rest is the driver's. Executor role, but for creation and the end. */
@@ -61,9 +62,11 @@ typedef struct ti_driver_ops {
     /* An event behind the last operation of a lane that has none, between enter and leave. The driver's code; an event
      * that is set is released all the same. NULL: all operations have one. */
     int (*mark)(ti_accelerator *device, int lane, void **event);
-    /* Whether the event has come, or what the lane has been given has all ended if there is none; `code` says whether it can be told, and what preceded it went well. */
+    /* Whether the event has come, or what the lane has been given has all ended if there is none; `code` says whether
+     * it can be told, and what preceded it went well. */
     bool (*has_come)(ti_accelerator *device, int lane, void *event, int *code);
-    /* What the lane is given from now on begins after the event, of any lane of the session. Between enter and leave. */
+    /* What the lane is given from now on begins after the event, of any lane of the session. Between enter and leave.
+     */
     int (*wait)(ti_accelerator *device, int lane, void *event);
     /* What has been given to the driver starts, if it may still wait. NULL: it never does. */
     void (*flush)(ti_accelerator *device, int lane);

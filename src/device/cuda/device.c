@@ -1,8 +1,8 @@
 /* A CUDA device: streams of kernels and copies, and the events that tell of their end.
  *
  * A device has several streams for kernels, so that small ones run side by side, and one each for copies from the host,
- * to it, and among devices, so that these go on meanwhile. Events are polled, the oldest one of each stream; a blocking call is
- * made in `stop` only. Executor role, but for creation and the end. */
+ * to it, and among devices, so that these go on meanwhile. Events are polled, the oldest one of each stream; a blocking
+ * call is made in `stop` only. Executor role, but for creation and the end. */
 #include "base/check.h"
 #include "device/cuda/launch.h"
 #include "device/cuda/staging.h"

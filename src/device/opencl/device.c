@@ -1,9 +1,9 @@
 /* An OpenCL device: queues of kernels and copies, and the events that tell of their end.
  *
  * A device has two in-order queues for kernels, so that small ones run side by side where the driver can do that, and
- * one for copies in each direction, which go on meanwhile. Events are polled, the oldest one of each queue; a blocking call is
- * made in `stop` only, and for events that are complete: OpenCL says that what a command has written is visible to
- * others after clWaitForEvents, and not before. Executor role, but for creation and the end. */
+ * one for copies in each direction, which go on meanwhile. Events are polled, the oldest one of each queue; a blocking
+ * call is made in `stop` only, and for events that are complete: OpenCL says that what a command has written is visible
+ * to the host after clWaitForEvents, and not before. Executor role, but for creation and the end. */
 #include "base/check.h"
 #include "device/opencl/session.h"
 
