@@ -47,6 +47,7 @@ typedef struct options {
 /* Figures of one pass, in nanoseconds per task. */
 typedef struct pass {
     double stage[PLANNING_STAGES], sum, horizon;
+    double foreign; /* of blocks that do not concern the node; 0: there are none */
 } pass;
 
 typedef TI_VEC(double) values;
@@ -191,9 +192,11 @@ static void measure_steady(const options *o, result *r)
         uint64_t ns[PLANNING_STAGES] = { 0 };
         planning_counts before = p.counts;
         tool_progress("tacit bench plan: pass %d of %d", i + 1, o->repeat);
+        p.foreign_ns = p.foreign_tasks = 0;
         plan_pass(&p, o->plan.tasks, block, ns);
         r->of = since(&p, &before);
         fill_pass(&r->passes[i], ns, o->plan.tasks);
+        r->passes[i].foreign = p.foreign_tasks ? (double)p.foreign_ns / (double)p.foreign_tasks : 0;
     }
     p.large = false;
     for (int i = 0; i < o->repeat; i++) {
@@ -491,6 +494,7 @@ static void add_figures(json_t *root, const options *o, result *r)
     set_real(root, "us_per_task_least", 1e-3 * quantile_of(o, r, offsetof(pass, sum), 0));
     set_real(root, "us_per_task_most", 1e-3 * quantile_of(o, r, offsetof(pass, sum), 1));
     json_object_set_new(root, "us_per_task_by_stage", stages_json(o, r));
+    set_real(root, "us_per_foreign_task", 1e-3 * median_of(o, r, offsetof(pass, foreign)));
     set_real(root, "us_first_use", 1e-3 * r->first_use);
     set_real(root, "briefs_per_task", (double)r->of.briefs / tasks);
     set_real(root, "commands_per_task", (double)r->of.commands / tasks);

@@ -176,12 +176,23 @@ static void finish_block(planning *p, size_t tasks, uint64_t start, uint64_t ns[
 
 void planning_block(planning *p, size_t tasks, uint64_t ns[PLANNING_STAGES])
 {
+    const planning_counts before = p->counts;
+    uint64_t of_block[PLANNING_STAGES] = { 0 }, sum = 0;
     uint64_t start = now(p);
     release(p);
     for (size_t i = 0; i < tasks; i++) {
         pattern_next(&p->run);
     }
-    finish_block(p, tasks, start, ns);
+    finish_block(p, tasks, start, of_block);
+    for (int s = 0; s < PLANNING_STAGES; s++) {
+        ns[s] += of_block[s];
+        sum += of_block[s];
+    }
+    if (p->counts.executions == before.executions && p->counts.messages == before.messages &&
+        p->counts.collectives == before.collectives) {
+        p->foreign_ns += sum;
+        p->foreign_tasks += tasks;
+    }
 }
 
 uint64_t planning_horizon(planning *p)

@@ -52,7 +52,8 @@ typedef struct planning {
     uint64_t clock_ns[2];  /* what one reading takes, by `large`; 0: not known yet */
     uint64_t planned_point, horizon_ns;
     planning_counts counts;
-    uint64_t entries_peak, arena_peak;                   /* after blocks */
+    uint64_t entries_peak, arena_peak;  /* after blocks */
+    uint64_t foreign_ns, foreign_tasks; /* of blocks in which this node executes, sends and receives nothing */
     void (*look)(void *user, const ti_command *command); /* at every command, outside the times; or NULL */
     void (*see)(void *user, const ti_task *task);        /* and at every task */
     void *user;

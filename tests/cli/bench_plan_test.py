@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_least", "us_per_task_most", "us_per_task_by_stage", "us_first_use",
+KEYS = ["pattern", "nodes", "node", "devices", "tasks", "repeat", "us_per_task", "us_per_task_least", "us_per_task_most", "us_per_task_by_stage", "us_first_use", "us_per_foreign_task",
         "commands_per_task", "messages_per_task", "instructions_per_task", "chunks_evaluated_per_task", "horizons", "us_per_horizon",
         "collectives_per_task", "sent_bytes_per_task", "received_bytes_per_task", "us_per_horizon_p999", "tracking_entries_peak", "arena_bytes_peak"]
 PATTERNS = ["all-gather", "gather-scatter", "gather-broadcast", "all-to-all", "stencil", "stencil-2d",
@@ -53,6 +53,13 @@ def small(pattern, nodes, node, *more, collectives="off"):
     """A run whose counts matter, and not its times."""
     return bench("--pattern", pattern, "--nodes", nodes, "--node", node, "--tasks", 256, "--repeat", 1, "--horizon-front", 64,
                  "--collectives", collectives, *more)
+
+
+def check_foreign():
+    """With 16 nodes some blocks of tasks do not concern this one; with one, all do."""
+    out = bench("--pattern", "cholesky", "--nodes", 16, "--tasks", 2000, "--repeat", 1)
+    expect(out["us_per_foreign_task"] > 0, "cholesky on 16 nodes: no foreign tasks")
+    expect(small("cholesky", 1, 0)["us_per_foreign_task"] == 0, "cholesky on one node: foreign tasks")
 
 
 def check_patterns():
@@ -192,6 +199,7 @@ def check_errors():
 
 
 def main():
+    check_foreign()
     check_patterns()
     check_counts()
     check_lookahead()
