@@ -57,7 +57,7 @@ def small(pattern, nodes, node, *more, collectives="off"):
 
 def check_foreign():
     """With 16 nodes some blocks of tasks do not concern this one; with one, all do."""
-    out = bench("--pattern", "cholesky", "--nodes", 16, "--tasks", 2000, "--repeat", 1)
+    out = bench("--pattern", "cholesky", "--nodes", 16, "--tiles", 10000, "--tasks", 3000, "--repeat", 1)
     expect(out["us_per_foreign_task"] > 0, "cholesky on 16 nodes: no foreign tasks")
     expect(small("cholesky", 1, 0)["us_per_foreign_task"] == 0, "cholesky on one node: foreign tasks")
 
