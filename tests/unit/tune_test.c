@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -117,12 +118,71 @@ static void texts(void **state)
     assert_false(ti_tune_parse(NULL, &list));
 }
 
+/* ---- the latency that is measured, by a clock that goes on where a barrier takes its time */
+
+static uint64_t fake_ns;
+static const uint64_t *lasts; /* how long barriers take, in turns of two */
+static int barriers;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    (void)clock;
+    *out = (struct timespec){ .tv_sec = (time_t)(fake_ns / 1000000000u), .tv_nsec = (long)(fake_ns % 1000000000u) };
+    return 0;
+}
+
+static void fake_barrier(ti_comm *comm, uint64_t token)
+{
+    (void)comm;
+    (void)token;
+    fake_ns += lasts[barriers++ % 2];
+}
+
+static int fake_poll(ti_comm *comm, uint64_t *tokens, int max)
+{
+    (void)comm;
+    assert_true(max > 0);
+    tokens[0] = 0;
+    return 1;
+}
+
+static int64_t fake_sum(ti_comm *comm, int64_t value)
+{
+    return comm->num_nodes * value;
+}
+
+/* A node that comes to a barrier after all others finds their messages there, and waits twice as long in the next. */
+static void nodes_that_are_late_measure_the_same(void **state)
+{
+    static const uint64_t ways[][2] = { { 500000, 500000 }, { 9000, 991000 }, { 991000, 9000 }, { 300000, 700000 } };
+    static const ti_comm_ops ops = { .barrier = fake_barrier, .poll = fake_poll, .sum = fake_sum };
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        for (int nodes = 2; nodes <= 5; nodes += 3) { /* of five, three messages come after each other */
+            ti_comm comm = { .ops = &ops, .num_nodes = nodes };
+            ti_system system = { .num_nodes = nodes };
+            ti_lock lock[2] = { { 0 }, { 0 } }, *const locks[2] = { &lock[0], &lock[1] };
+            ti_tune tune = { .on = false };
+            lasts = ways[i];
+            barriers = 0;
+            ti_tune_init(&tune, "auto", &comm, &system, locks);
+            assert_true(tune.on && tune.latency > 500000 / (nodes > 2 ? 3 : 1) - 2);
+            assert_true(tune.latency < 500000 / (nodes > 2 ? 3 : 1) + 2);
+            ti_tune_fini(&tune);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_formula),    cmocka_unit_test(stays_off),
-        cmocka_unit_test(latency_that_is_hidden), cmocka_unit_test(strategies),
-        cmocka_unit_test(chunks_bound_windows),   cmocka_unit_test(texts),
+        cmocka_unit_test(follows_the_formula),
+        cmocka_unit_test(stays_off),
+        cmocka_unit_test(latency_that_is_hidden),
+        cmocka_unit_test(strategies),
+        cmocka_unit_test(chunks_bound_windows),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(nodes_that_are_late_measure_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
