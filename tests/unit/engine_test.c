@@ -4,7 +4,7 @@
  * the model says which instructions may start: kernels must leave by priority, then by id; all others in the order in
  * which they became ready; a horizon or epoch only when everything before it is complete, and whatever comes after it
  * does not wait for it unless it says so. Now and then the only instruction that waits for a started one is started
- * before that has ended. */
+ * before that has ended. Another model has accelerators, which start operations behind others. */
 #include "random.h"
 
 #include "exec/engine.h"
@@ -391,13 +391,171 @@ static void kernels_leave_by_priority(void **state)
     teardown_model(&m);
 }
 
+/* ---- accelerators, which start operations behind others: devices 1 and 2, beside a host */
+
+enum { HOSTS = 1, DEVICES = 3, ORDERED = 3000 };
+
+typedef struct ordered {
+    ti_instruction instruction;
+    uint64_t dep[MAX_DEPS];
+    bool issued, ended, complete, refused;
+} ordered;
+
+typedef struct order {
+    ti_engine engine;
+    ordered *entry; /* by id */
+    uint64_t submitted, completed;
+    uint64_t behind, early; /* started so; seen to end before what they were behind */
+    rng random;
+} order;
+
+static uint32_t below(order *o, uint32_t n)
+{
+    return (uint32_t)rng_between(&o->random, 0, (int64_t)n - 1);
+}
+
+static bool is_of_accelerator(const ordered *e)
+{
+    return e->instruction.device >= HOSTS &&
+           (e->instruction.kind == TI_INSTRUCTION_KERNEL || e->instruction.kind == TI_INSTRUCTION_COPY);
+}
+
+/* Whether it waits, for nothing but what was started on accelerators. */
+static bool may_be_behind(const order *o, const ordered *e)
+{
+    bool waits = false;
+    for (uint32_t i = 0; i < e->instruction.deps; i++) {
+        const ordered *d = &o->entry[e->dep[i]];
+        if (!d->complete && !(d->issued && is_of_accelerator(d))) {
+            return false;
+        }
+        waits |= !d->complete;
+    }
+    return waits && !e->issued && is_of_accelerator(e);
+}
+
+static void submit_ordered(order *o)
+{
+    static const ti_instruction_kind kinds[] = { TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_KERNEL, TI_INSTRUCTION_COPY,
+                                                 TI_INSTRUCTION_SEND, TI_INSTRUCTION_EPOCH };
+    const uint64_t id = ++o->submitted;
+    ordered *e = &o->entry[id];
+    e->instruction = (ti_instruction){ .id = id, .dep = e->dep, .kind = kinds[below(o, 50) ? below(o, 4) : 4] };
+    e->instruction.device = (int)below(o, DEVICES);
+    for (uint32_t i = below(o, 4); i > 0 && id > 1 && e->instruction.kind != TI_INSTRUCTION_EPOCH; i--) {
+        const uint64_t dep = id - 1 - below(o, (uint32_t)TI_MIN(id - 1, (uint64_t)12));
+        bool is_new = true;
+        for (uint32_t k = 0; k < e->instruction.deps; k++) {
+            is_new &= e->dep[k] != dep;
+        }
+        e->dep[e->instruction.deps] = dep;
+        e->instruction.deps += is_new;
+    }
+    ti_engine_submit(&o->engine, &e->instruction);
+}
+
+static void start_ordered(order *o, const ti_engine_slot *slot)
+{
+    ordered *e = &o->entry[slot->instruction->id];
+    assert_false(e->issued);
+    for (uint32_t i = 0; i < e->instruction.deps; i++) {
+        assert_true(o->entry[e->dep[i]].complete);
+    }
+    e->issued = true;
+}
+
+static bool offer_ordered(order *o, ti_engine_slot *slot, bool takes_all)
+{
+    if (!slot) {
+        return false;
+    }
+    ordered *e = &o->entry[slot->instruction->id];
+    assert_true(may_be_behind(o, e) && !e->refused);
+    const bool takes = takes_all || below(o, 3);
+    e->issued = takes;
+    e->refused = !takes;
+    o->behind += takes;
+    ti_engine_issue_behind(&o->engine, slot, takes);
+    return true;
+}
+
+/* All that may start. With `takes_all` nothing is left then that could be started behind others and was not refused. */
+static void start_all_ordered(order *o, bool takes_all)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (ti_engine_slot *slot; (slot = ti_engine_next(&o->engine)); more = true) {
+            start_ordered(o, slot);
+        }
+        for (int d = 0; d < DEVICES; d++) {
+            for (ti_engine_slot *slot; (slot = ti_engine_next_kernel(&o->engine, d)); more = true) {
+                start_ordered(o, slot);
+            }
+            more |= d >= HOSTS && offer_ordered(o, ti_engine_next_behind(&o->engine, d), takes_all);
+        }
+        more |= offer_ordered(o, ti_engine_next_copy_behind(&o->engine), takes_all);
+    }
+    for (uint64_t id = 1; id <= o->submitted; id++) {
+        assert_false(!o->entry[id].refused && may_be_behind(o, &o->entry[id]));
+    }
+}
+
+/* What has ended comes to be known in any order. */
+static void end_some_ordered(order *o)
+{
+    for (uint64_t id = o->engine.watermark; id <= o->submitted; id++) {
+        ordered *e = &o->entry[id];
+        bool may = e->issued && !e->ended;
+        for (uint32_t i = 0; i < e->instruction.deps; i++) {
+            may &= o->entry[e->dep[i]].ended;
+        }
+        e->ended |= may && below(o, 2);
+    }
+    for (uint64_t id = o->submitted; id >= o->engine.watermark; id--) {
+        ordered *e = &o->entry[id];
+        if (e->ended && !e->complete && below(o, 2)) {
+            for (uint32_t i = 0; i < e->instruction.deps && !e->complete; i++) {
+                o->early += !o->entry[e->dep[i]].complete;
+            }
+            e->complete = true;
+            o->completed++;
+            ti_engine_complete(&o->engine, id);
+        }
+    }
+}
+
+static void accelerators_start_behind(void **state)
+{
+    (void)state;
+    uint64_t behind = 0, early = 0;
+    for (uint64_t run = 0; run < 20; run++) {
+        order o = { .random = rng_from(seed + run) };
+        o.entry = calloc(ORDERED + 1, sizeof(*o.entry));
+        ti_engine_init(&o.engine, DEVICES);
+        ti_engine_know_accelerators(&o.engine, HOSTS);
+        while (o.completed < ORDERED) {
+            for (uint32_t i = below(&o, 12); i > 0 && o.submitted < ORDERED; i--) {
+                submit_ordered(&o);
+            }
+            start_all_ordered(&o, run % 2);
+            end_some_ordered(&o);
+        }
+        assert_int_equal(ti_engine_incomplete(&o.engine), 0);
+        behind += o.behind;
+        early += o.early;
+        ti_engine_fini(&o.engine);
+        free(o.entry);
+    }
+    assert_true(behind > ORDERED && early > 0);
+}
+
 int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs),           cmocka_unit_test(large_programs),
         cmocka_unit_test(chains_need_no_memory),     cmocka_unit_test(epochs_wait_for_everything_before_them),
-        cmocka_unit_test(kernels_leave_by_priority),
+        cmocka_unit_test(kernels_leave_by_priority), cmocka_unit_test(accelerators_start_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,8 @@ void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_o
         ti_vec_clear(&l->operation);
     }
     ti_vec_push(&l->operation, *operation);
+    l->operation.data[l->operation.count - 1].behind = device->behind;
+    device->behind = NULL;
     device->base.silent++;
     if (device->driver->flush) {
         device->driver->flush(device, lane);
@@ -81,7 +83,8 @@ static void tell(ti_accelerator *a, int lane, const ti_operation *o)
     const ti_lane_tap *tap = &a->base.tap;
     ti_lane *l = &a->lane[lane];
     ti_lane_use use = { .token = o->token, .lane = lane, .is_kernel = o->task != NULL, .end = tap->now(tap->user) };
-    use.start = l->begun ? l->begun : TI_MAX(o->given, l->ended);
+    const uint64_t others = o->behind ? TI_MIN(o->behind->ended, use.end) : 0;
+    use.start = l->begun ? l->begun : TI_MAX(TI_MAX(o->given, l->ended), others);
     l->ended = use.end;
     l->begun = o->is_part ? use.start : 0;
     if (!o->is_part) {
@@ -223,6 +226,7 @@ int ti_accelerator_wait_in(ti_accelerator *device, int lane)
         if (a->device != device || a->lane != lane) {
             code = event_of(a, &event);
             code = code ? code : device->driver->wait(device, lane, event);
+            device->behind = &a->device->lane[a->lane];
         }
     }
     ti_vec_clear(&device->awaited);

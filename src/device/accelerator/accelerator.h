@@ -29,11 +29,12 @@ typedef struct ti_session {
 typedef struct ti_operation {
     void *event; /* the driver's; NULL: the last one of its lane needs none */
     uint64_t token;
-    uint64_t given;   /* ti_accelerator_now before the driver gets it, which may start it at once */
-    const char *task; /* NULL: a copy */
-    bool is_part;     /* another one behind it has the same token and tells it */
-    int slot;         /* of the driver's, that it uses */
-    ti_block home;    /* where the contents of the slot go at the end, if base is not NULL */
+    uint64_t given;               /* ti_accelerator_now before the driver gets it, which may start it at once */
+    const char *task;             /* NULL: a copy */
+    bool is_part;                 /* another one behind it has the same token and tells it */
+    const struct ti_lane *behind; /* another lane that it began after something of, or NULL */
+    int slot;                     /* of the driver's, that it uses */
+    ti_block home;                /* where the contents of the slot go at the end, if base is not NULL */
 } ti_operation;
 
 typedef struct ti_lane {
@@ -91,6 +92,7 @@ struct ti_accelerator {
     int ahead; /* kernels that wait in lanes: those that run, and those whose start must not wait for a poll */
     ti_lane lane[TI_MAX_LANES];
     TI_VEC(ti_awaited) awaited;
+    const ti_lane *behind; /* of what has been awaited last, until the operation is started */
 };
 
 /* The caller is its first user; `cache` is TACIT_KERNEL_CACHE, or NULL. */
