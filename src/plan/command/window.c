@@ -42,10 +42,24 @@ static bool is_held(const ti_command_window *w, uint64_t id)
     return low < w->held.count && w->held.data[low]->id == id;
 }
 
-static bool follows_held(const ti_command_window *w, const ti_task *task)
+/* A horizon that comes after the tasks of its window of pure tasks (pure.c), but stands for those before it. */
+static bool is_postponed(const ti_command_graph *graph, uint64_t id)
 {
+    const ti_command_pure *p = &graph->pure;
+    for (size_t i = 0; p->horizons && i < p->held.count; i++) {
+        if (p->held.data[i]->id == id) {
+            return p->held.data[i]->kind == TI_TASK_HORIZON;
+        }
+    }
+    return false;
+}
+
+static bool follows_held(const ti_command_graph *graph, const ti_task *task)
+{
+    const ti_command_window *w = &graph->window;
     for (uint32_t i = 0; i < task->deps && w->held.count; i++) {
-        if (task->dep[i] >= w->held.data[0]->id && is_held(w, task->dep[i])) {
+        const uint64_t id = task->dep[i];
+        if (id >= w->held.data[0]->id && (is_held(w, id) || is_postponed(graph, id))) {
             return true;
         }
     }
@@ -181,7 +195,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
     arrival a = { false, false, false };
     /* A held task may name a buffer of which it touches nothing, so the end of a buffer waits for all. */
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
-    bool follows = ends || follows_held(w, task);
+    bool follows = ends || follows_held(graph, task);
     if (task->forwards && !ti_box_is_empty(&task->shape->range)) {
         size_t before = w->anticipated.count;
         a = look_at(graph, task);
