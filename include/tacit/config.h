@@ -128,7 +128,7 @@ typedef struct tacit_config {
     int threads; /* TACIT_THREADS (0 or 1): TACIT_THREADS_...; default: on, but off on one core */
     /* Who plans and executes. */
     int progress; /* TACIT_PROGRESS (shared or thread): TACIT_PROGRESS_... */
-    /* The devices of this node: "auto" (all GPUs of the machine, or "host" if there are none), or a list such
+    /* The devices of this node: "auto" (its part of the GPUs of the machine, or "host"), or a list such
      * as "opencl:0,opencl:1,host". "host" is the cores, one device in the host's memory; "host:2" divides the
      * workers among two, and with "host:2:discrete" each has a memory of its own, as GPUs do: to test what such
      * machines would do. "opencl:0" is the first device that OpenCL has (`tacit info` lists them), "opencl:0/2"

@@ -61,9 +61,9 @@ static const row table[] = {
         "auto, or a list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS, each "
         "perhaps with *WEIGHT",
         "host",
-        "devices that run kernels: auto are all GPUs, or the cores if there are none; a list has the cores, as several "
-        "devices or with memories of their own, CUDA's or OpenCL's; a weight of 1 to 1000 (else 1) says how large a "
-        "part of a node's work is theirs"),
+        "devices that run kernels: auto are the GPUs, dealt out among the nodes of a machine, or the cores; a list has "
+        "the cores, as several devices or with memories of their own, CUDA's or OpenCL's; a weight of 1 to 1000 (else "
+        "1) says how large a part of a node's work is theirs"),
     TEXT("TACIT_HOST_DEVICES", host_devices, "count or count:discrete", "1",
          "the same as TACIT_DEVICES=host:COUNT, if that is not set"),
     MEMORY(
