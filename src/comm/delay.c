@@ -1,8 +1,9 @@
 /* Late delivery: see delay.h.
  *
- * Everything that waits has the same delay, so it becomes due in the order in which it came: one queue. An operation
- * whose end is changed here runs in the inner communicator with a token of this one's, a slot; all others have their
- * caller's. Called by one thread at a time, like the inner one. */
+ * What waits here is in one queue, by when it is due. Everything has the same delay, but messages that say when they
+ * were sent have had a part of it when they come. An operation whose end is changed here runs in the inner communicator
+ * with a token of this one's, a slot; all others have their caller's. Called by one thread at a time, like the inner
+ * one. */
 #include "comm/delay.h"
 
 #include "base/check.h"
@@ -22,7 +23,7 @@ typedef enum late_kind {
     LATE_DIRECT,  /* of the relay */
     LATE_FRAME,   /* the same */
     LATE_SEGMENT, /* the same */
-    LATE_REPORT   /* the end of a collective or barrier */
+    LATE_REPORT   /* the end of a collective, barrier, or stamped message */
 } late_kind;
 
 /* What waits. Memory: blocks and bytes behind each other. */
@@ -36,9 +37,22 @@ typedef struct late {
     ti_relay_message segment;
 } late;
 
-/* What runs in the inner communicator and is not the caller's: a copy, or something whose end is reported later. */
+/* A message that says when it was sent: the caller's blocks, and one for that. */
+typedef struct stamped {
+    uint64_t sent;
+    ti_block block[];
+} stamped;
+
+typedef enum slot_kind {
+    SLOT_COPY,    /* of a message, whose sender knows nothing of it any more */
+    SLOT_LATER,   /* its end is reported so much later */
+    SLOT_SENT,    /* a stamped message */
+    SLOT_RECEIVED /* a stamped message: reported when it is due */
+} slot_kind;
+
+/* What runs in the inner communicator, where that is not just as the caller said. */
 typedef struct slot {
-    bool is_copy;
+    slot_kind kind;
     uint64_t token;
     void *memory;
     size_t size;
@@ -59,7 +73,8 @@ typedef struct delayed {
     uint32_t free_slot; /* + 1 */
     size_t copied;      /* bytes */
     uint64_t waiting_messages, waiting_bytes;
-    const ti_relay_ops *relay_ops; /* of the inner relay, for itself */
+    uint64_t stamps_sent, stamps_received; /* bytes */
+    const ti_relay_ops *relay_ops;         /* of the inner relay, for itself */
     void *relay_comm;
 } delayed;
 
@@ -75,7 +90,8 @@ static void mirror(delayed *self)
     const ti_comm *inner = self->inner;
     comm->stats = inner->stats;
     comm->stats.messages_sent += self->waiting_messages;
-    comm->stats.bytes_sent += self->waiting_bytes;
+    comm->stats.bytes_sent += self->waiting_bytes - self->stamps_sent;
+    comm->stats.bytes_received -= self->stamps_received;
     comm->relays = inner->relays;
     comm->notes_pending = inner->notes_pending;
     comm->due = self->past < self->queue.count ? self->queue.data[self->past].due : 0;
@@ -108,12 +124,22 @@ static slot slot_drop(delayed *self, uint64_t token)
 
 /* ---- the queue */
 
-static void wait_until_due(delayed *self, late item)
+/* What has been late by a part of the delay already goes before others that have come sooner. */
+static void wait_since(delayed *self, late item, uint64_t since)
 {
-    item.due = now(self) + self->delay;
+    item.due = since + self->delay;
     ti_vec_push(&self->queue, item);
+    for (size_t at = self->queue.count - 1; at > self->past && self->queue.data[at - 1].due > item.due; at--) {
+        self->queue.data[at] = self->queue.data[at - 1];
+        self->queue.data[at - 1] = item;
+    }
     self->comm.pending++; /* so that somebody polls */
     mirror(self);
+}
+
+static void wait_until_due(delayed *self, late item)
+{
+    wait_since(self, item, now(self));
 }
 
 static late keep_blocks(late_kind kind, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
@@ -128,15 +154,27 @@ static late keep_blocks(late_kind kind, int peer, uint64_t counter, const ti_pay
     return item;
 }
 
+/* A block, and the bytes behind it, with room for `more`. */
+static ti_block *copy_bytes(const ti_payload *payload, size_t more)
+{
+    ti_block *block = ti_alloc(sizeof(ti_block) + payload->bytes + more);
+    *block = (ti_block){ .base = (char *)(block + 1), .run = payload->bytes + more, .count = { 1, 1 } };
+    ti_payload_pack(block->base, payload);
+    return block;
+}
+
 static late keep_bytes(int peer, uint64_t counter, const ti_payload *payload)
 {
     late item = { .kind = LATE_COPY, .peer = peer, .counter = counter, .size = sizeof(ti_block) + payload->bytes };
-    item.memory = ti_alloc(item.size);
-    ti_block *block = item.memory;
-    *block = (ti_block){ .base = (char *)(block + 1), .run = payload->bytes, .count = { 1, 1 } };
-    ti_payload_pack(block->base, payload);
-    item.payload = (ti_payload){ block, 1, payload->bytes };
+    item.memory = copy_bytes(payload, 0);
+    item.payload = (ti_payload){ item.memory, 1, payload->bytes };
     return item;
+}
+
+/* Whether the message is complete for its sender at once. */
+static bool is_copied(const delayed *self, const ti_payload *payload)
+{
+    return self->comm.attended && payload->bytes <= TI_DELAY_COPIED && self->copied + payload->bytes <= TI_DELAY_COPIES;
 }
 
 static void send_late(delayed *self, late *item)
@@ -145,7 +183,7 @@ static void send_late(delayed *self, late *item)
     self->waiting_messages--;
     self->waiting_bytes -= item->payload.bytes;
     if (item->kind == LATE_COPY) {
-        token = slot_take(self, &(slot){ .is_copy = true, .memory = item->memory, .size = item->size });
+        token = slot_take(self, &(slot){ .kind = SLOT_COPY, .memory = item->memory, .size = item->size });
         self->comm.pending++; /* the caller knows nothing of it */
     }
     self->inner->ops->send(self->inner, item->peer, item->counter, &item->payload, token);
@@ -190,14 +228,66 @@ static void hand_over_due(delayed *self)
     }
 }
 
+/* ---- stamped messages */
+
+/* Both ends say the same of a message. What relays may bring has no stamp. */
+static bool is_stamped(const delayed *self, const ti_payload *payload)
+{
+    return self->comm.local_nodes == self->comm.num_nodes && !self->inner->relays && payload->bytes <= TI_DELAY_COPIED;
+}
+
+static stamped *stamp(const delayed *self, const ti_payload *payload, size_t *size, ti_payload *out)
+{
+    *size = sizeof(stamped) + (payload->count + 1) * sizeof(ti_block);
+    stamped *s = ti_alloc(*size);
+    s->sent = now(self);
+    memcpy(s->block, payload->block, payload->count * sizeof(ti_block));
+    s->block[payload->count] = (ti_block){ .base = (char *)&s->sent, .run = sizeof(s->sent), .count = { 1, 1 } };
+    *out = (ti_payload){ s->block, payload->count + 1, payload->bytes + sizeof(s->sent) };
+    return s;
+}
+
+static void send_stamped(delayed *self, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    slot s = { SLOT_SENT, .token = token };
+    ti_payload message;
+    if (is_copied(self, payload)) {
+        const uint64_t sent = now(self);
+        ti_block *block = copy_bytes(payload, sizeof(sent));
+        memcpy(block->base + payload->bytes, &sent, sizeof(sent));
+        s = (slot){ SLOT_COPY, .memory = block, .size = sizeof(ti_block) + block->run };
+        message = (ti_payload){ block, 1, block->run };
+        self->copied += block->run;
+        self->comm.pending++; /* the caller knows nothing of it */
+        ti_vec_push(&self->done, token);
+    } else {
+        s.memory = stamp(self, payload, &s.size, &message);
+    }
+    self->stamps_sent += sizeof(uint64_t);
+    self->inner->ops->send(self->inner, peer, counter, &message, slot_take(self, &s));
+}
+
+static void receive_stamped(delayed *self, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    slot s = { SLOT_RECEIVED, .token = token };
+    ti_payload message;
+    s.memory = stamp(self, payload, &s.size, &message);
+    self->inner->ops->receive(self->inner, origin, counter, &message, slot_take(self, &s));
+}
+
 /* ---- operations */
 
 static void delayed_send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
 {
     delayed *self = (delayed *)comm;
     TI_ASSERT(token < SLOT_TOKEN);
-    bool copies = comm->attended && payload->bytes <= TI_DELAY_COPIED &&
-                  self->copied + payload->bytes <= TI_DELAY_COPIES;
+    if (is_stamped(self, payload)) {
+        comm->pending++;
+        send_stamped(self, peer, counter, payload, token);
+        mirror(self);
+        return;
+    }
+    bool copies = is_copied(self, payload);
     late item = copies ? keep_bytes(peer, counter, payload) : keep_blocks(LATE_SEND, peer, counter, payload, token);
     comm->pending++;
     self->waiting_messages++;
@@ -214,7 +304,11 @@ static void delayed_receive(ti_comm *comm, int origin, uint64_t counter, const t
     delayed *self = (delayed *)comm;
     TI_ASSERT(token < SLOT_TOKEN);
     comm->pending++;
-    self->inner->ops->receive(self->inner, origin, counter, payload, token);
+    if (is_stamped(self, payload)) {
+        receive_stamped(self, origin, counter, payload, token);
+    } else {
+        self->inner->ops->receive(self->inner, origin, counter, payload, token);
+    }
     mirror(self);
 }
 
@@ -230,7 +324,7 @@ static void delayed_collective(ti_comm *comm, const ti_exchange *x, uint64_t tok
 {
     delayed *self = (delayed *)comm;
     comm->pending++;
-    self->inner->ops->collective(self->inner, x, slot_take(self, &(slot){ .token = token }));
+    self->inner->ops->collective(self->inner, x, slot_take(self, &(slot){ SLOT_LATER, .token = token }));
     mirror(self);
 }
 
@@ -238,7 +332,7 @@ static void delayed_barrier(ti_comm *comm, uint64_t token)
 {
     delayed *self = (delayed *)comm;
     comm->pending++;
-    self->inner->ops->barrier(self->inner, slot_take(self, &(slot){ .token = token }));
+    self->inner->ops->barrier(self->inner, slot_take(self, &(slot){ SLOT_LATER, .token = token }));
     mirror(self);
 }
 
@@ -250,6 +344,17 @@ static int64_t delayed_sum(ti_comm *comm, int64_t value)
     return sum;
 }
 
+static void take_received(delayed *self, const slot *s)
+{
+    const uint64_t sent = ((const stamped *)s->memory)->sent;
+    self->stamps_received += sizeof(sent);
+    if (sent + self->delay <= now(self)) {
+        ti_vec_push(&self->done, s->token);
+    } else {
+        wait_since(self, (late){ .kind = LATE_REPORT, .token = s->token }, sent);
+    }
+}
+
 /* What the inner communicator has done, which is the caller's, a copy's end, or the beginning of a delay. */
 static void take_done(delayed *self, uint64_t token)
 {
@@ -258,13 +363,22 @@ static void take_done(delayed *self, uint64_t token)
         return;
     }
     slot s = slot_drop(self, token);
-    if (s.is_copy) {
+    switch (s.kind) {
+    case SLOT_COPY:
         self->copied -= s.size - sizeof(ti_block);
         self->comm.pending--;
-        ti_free(s.memory, s.size);
-    } else {
+        break;
+    case SLOT_LATER:
         wait_until_due(self, (late){ .kind = LATE_REPORT, .token = s.token });
+        break;
+    case SLOT_SENT:
+        ti_vec_push(&self->done, s.token);
+        break;
+    case SLOT_RECEIVED:
+        take_received(self, &s);
+        break;
     }
+    ti_free(s.memory, s.size);
 }
 
 static int delayed_poll(ti_comm *comm, uint64_t *tokens, int max)

@@ -683,10 +683,12 @@ static void host_copy(ti_device *device, int lane, const ti_block *to, const ti_
     }
 }
 
+/* A worker that is lent by who starts kernels takes the next one by itself, so it can still be the most urgent. */
 static int host_room(ti_device *device)
 {
     host *h = (host *)device;
-    return TI_MAX(0, 2 * device->workers - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
+    const int most = h->desc.threads || device->workers > 1 ? 2 * device->workers : 1;
+    return TI_MAX(0, most - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
 }
 
 static void free_jobs(job *list)

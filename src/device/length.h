@@ -14,15 +14,17 @@
 
 #include <stdatomic.h>
 
-enum { TI_PART_NS = 1500, TI_LENGTHS = 64 };
+enum { TI_PART_NS = 1500, TI_LENGTHS = 64, TI_LENGTH_WAYS = TI_CACHE_LINE / 8 };
 
 typedef struct ti_lengths {
-    _Atomic uint64_t known[TI_LENGTHS]; /* name and nanoseconds; 0: nothing */
+    _Alignas(TI_CACHE_LINE) _Atomic uint64_t known[TI_LENGTHS]; /* name and nanoseconds; 0: nothing */
     uint8_t launches[TI_LENGTHS];
+    uint8_t given[TI_LENGTHS / TI_LENGTH_WAYS]; /* places of each line, so far */
 } ti_lengths;
 
 typedef struct ti_length_name {
     uint64_t hash;
+    size_t place;
     uint64_t ns;      /* as far as is known; 0: not */
     bool is_measured; /* this launch is */
 } ti_length_name;

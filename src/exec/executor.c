@@ -573,13 +573,26 @@ static bool poll_network(ti_executor *ex)
     return n > 0;
 }
 
+/* All but kernels. A short copy has been made when it is issued, and a message may wait for it: it leaves before kernels
+ * begin, since they may be what this thread does next. */
+static bool issue_all_others(ti_executor *ex)
+{
+    bool any = false, copies = false;
+    do {
+        copies = false;
+        while (ti_engine_has_next(&ex->engine)) {
+            ti_engine_slot *slot = ti_engine_next(&ex->engine);
+            copies |= slot->instruction->kind == TI_INSTRUCTION_COPY;
+            issue(ex, slot);
+            any = true;
+        }
+    } while (copies && poll_devices(ex));
+    return any;
+}
+
 static bool issue_all_ready(ti_executor *ex)
 {
-    bool any = false;
-    while (ti_engine_has_next(&ex->engine)) {
-        issue(ex, ti_engine_next(&ex->engine));
-        any = true;
-    }
+    bool any = issue_all_others(ex);
     for (int d = 0; d < ex->is.system->devices; d++) {
         ti_device *device = ex->is.device[d];
         int room = ti_engine_has_kernel(&ex->engine, d) ? device->ops->room(device) : 0;

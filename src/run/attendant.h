@@ -2,7 +2,8 @@
  *
  * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond
  * (every four where waking is slow). If nobody has looked at the network since the last time, it does, again and again
- * as long as that moves something. A few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message
+ * as long as that moves something. Where it is known when something is due, it wakes a little later, by a timer that the
+ * others set: it is there if they are in kernels, and takes no time of theirs if they see to it themselves. A few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message
  * has been under way for some milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no
  * time of kernels but what a look takes. */
 #ifndef TI_ATTENDANT_H
@@ -29,18 +30,22 @@ typedef struct ti_attendant {
     _Atomic bool stop;
     _Atomic int asleep; /* changed and asked by read-modify-write only, so one of two threads sees what the other did */
     uint64_t cost;      /* nanoseconds that it has computed, at its last look */
-    ti_lot lot;
+    int called, timer;  /* descriptors that it sleeps on */
 } ti_attendant;
 
-/* False if the system does not grant the thread. */
+/* False if the system does not grant the thread, or two descriptors. */
 bool ti_attendant_start(ti_attendant *attendant, const ti_attendant_desc *desc);
 void ti_attendant_stop(ti_attendant *attendant); /* also one that was not started */
 
-/* Something is to happen then, or nothing that is known (0). Any thread, also where none was started. */
+void ti_attendant_wake(ti_attendant *attendant);
+void ti_attendant_set_timer(ti_attendant *attendant, uint64_t due);
+
+/* Something is to happen then, or nothing that is known (0). By who has the executor role, also where no attendant was
+ * started. */
 static inline void ti_attendant_expect(ti_attendant *attendant, ti_lot *timed, uint64_t due)
 {
-    if (TI_UNLIKELY(timed->nap_ns) && !atomic_exchange_explicit(&timed->due, due, memory_order_relaxed) && due) {
-        ti_lot_wake(&attendant->lot, 1);
+    if (TI_UNLIKELY(timed->nap_ns) && atomic_exchange_explicit(&timed->due, due, memory_order_relaxed) != due) {
+        ti_attendant_set_timer(attendant, due);
     }
 }
 
@@ -48,7 +53,7 @@ static inline void ti_attendant_expect(ti_attendant *attendant, ti_lot *timed, u
 static inline void ti_attendant_call(ti_attendant *attendant)
 {
     if (TI_UNLIKELY(atomic_fetch_or_explicit(&attendant->asleep, 0, memory_order_acq_rel))) {
-        ti_lot_wake(&attendant->lot, 1);
+        ti_attendant_wake(attendant);
     }
 }
 

@@ -91,9 +91,9 @@ static void hints_close_windows(void **state)
         if (i == 2) { /* its own hint: three */
             expect(&p, 0, "send 1 A [5,8); receive 1 A [8,11); execute [0,10); execute [0,9); execute [0,8)");
         } else if (i == 5) { /* two are held, and it is in no window of three */
-            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [0,7)+[7,9); execute [0,6)+[6,8)");
+            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [7,9)+[0,7); execute [6,8)+[0,6)");
         } else if (i == 6) {
-            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [0,7)+[7,9); execute [0,6)+[6,8)");
+            expect(&p, 0, "send 1 B [6,8); receive 1 B [8,10); execute [7,9)+[0,7); execute [6,8)+[0,6)");
         } else {
             expect_nothing(&p);
         }
@@ -114,8 +114,8 @@ static void cut_in_pieces(void **state)
     }
     expect(&p, 1,
            "send 0 A [100,104); send 2 A [196,200); receive 0 A [96,100); receive 2 A [200,204); "
-           "execute [101,199)+[97,101)+[199,203); execute [102,198)+[98,102)+[198,202); "
-           "execute [103,197)+[99,103)+[197,201); execute [104,196)+[100,104)+[196,200)");
+           "execute [97,101)+[199,203)+[101,199); execute [98,102)+[198,202)+[102,198); "
+           "execute [99,103)+[197,201)+[103,197); execute [100,104)+[196,200)+[104,196)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -149,10 +149,10 @@ static void heat_in_stages(void **state)
     }
     expect(&p, 1,
            "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
-           "execute [101,103)+[197,199)+[103,197)+[99,101)+[199,201); "
+           "execute [101,103)+[197,199)+[99,101)+[199,201)+[103,197); "
            "send 0 B [101,103); send 2 B [197,199); receive 0 B [97,99); receive 2 B [201,203); "
-           "execute [102,198)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
-           "execute [104,196)+[100,104)+[196,200)");
+           "execute [98,102)+[198,202)+[102,198); execute [99,103)+[197,201)+[103,197); "
+           "execute [100,104)+[196,200)+[104,196)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -221,11 +221,11 @@ static void in_place_in_stages(void **state)
     euler(&p, range, 3);
     expect(&p, 1,
            "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
-           "execute [101,104)+[196,199)+[104,196)+[99,101)+[199,201); "
+           "execute [101,104)+[196,199)+[99,101)+[199,201)+[104,196); "
            "send 0 B [101,102); send 2 B [198,199); receive 0 B [98,99); receive 2 B [201,202); "
-           "execute [102,103)+[197,198)+[103,197)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
-           "execute [104,196)+[99,104)+[196,201); execute [105,195)+[100,105)+[195,200); "
-           "execute [106,194)+[100,106)+[194,200)");
+           "execute [102,103)+[197,198)+[98,102)+[198,202)+[103,197); execute [99,103)+[197,201)+[103,197); "
+           "execute [99,104)+[196,201)+[104,196); execute [100,105)+[195,200)+[105,195); "
+           "execute [100,106)+[194,200)+[106,194)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -248,11 +248,11 @@ static void stages_in_two_dimensions(void **state)
            "send 1 A [0,18)x[18,20)+[18,20)x[17,20); send 2 A [17,18)x[18,20)+[18,20)x[0,20); "
            "send 3 A [17,18)x[18,20)+[18,20)x[17,20); receive 1 A [0,18)x[20,22)+[18,20)x[20,23); "
            "receive 2 A [20,22)x[0,20)+[22,23)x[18,20); receive 3 A [20,22)x[20,23)+[22,23)x[20,22); "
-           "execute [18,19)x[0,19)+[0,18)x[18,19)+[0,18)x[0,18)+[0,19)x[19,21)+[19,21)x[0,22)+[21,22)x[19,21); "
+           "execute [18,19)x[0,19)+[0,18)x[18,19)+[0,19)x[19,21)+[19,21)x[0,22)+[21,22)x[19,21)+[0,18)x[0,18); "
            "send 1 B [0,19)x[18,19); send 2 B [18,19)x[0,19); send 3 B [18,19)x[18,19); "
            "receive 1 B [0,19)x[21,22); receive 2 B [21,22)x[0,19); receive 3 B [21,22)x[21,22); "
-           "execute [0,18)x[0,18)+[18,21)x[0,21)+[0,18)x[18,21); "
-           "execute [0,17)x[0,17)+[17,20)x[0,20)+[0,17)x[17,20)");
+           "execute [18,21)x[0,21)+[0,18)x[18,21)+[0,18)x[0,18); "
+           "execute [17,20)x[0,20)+[0,17)x[17,20)+[0,17)x[0,17)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -347,7 +347,7 @@ static void sparse_rows(void **state)
     plan_task(&p, step(range, 1, 0, tacit_custom(1)));
     expect(&p, 1,
            "send 0 A [8,10); send 2 A [14,15); receive 0 A [6,7); receive 2 A [16,18); "
-           "execute [9,15)+[8,9)+[15,16)");
+           "execute [8,9)+[15,16)+[9,15)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -366,8 +366,8 @@ static void sparse_rows_in_stages(void **state)
     expect_nothing(&p);
     plan_task(&p, step(range, 1, 0, tacit_custom(0)));
     expect(&p, 0,
-           "send 1 A [6,7); receive 1 A [8,10); execute [6,7)+[0,6)+[7,9); "
-           "send 1 B [6,7); receive 1 B [9,10); execute [0,6)+[6,8)");
+           "send 1 A [6,7); receive 1 A [8,10); execute [6,7)+[7,9)+[0,6); "
+           "send 1 B [6,7); receive 1 B [9,10); execute [6,8)+[0,6)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -406,16 +406,16 @@ static void ring_in_stages(void **state)
     }
     expect(&p, 0,
            "send 1 A [98,100); send 3 A [0,2); receive 1 A [100,102); receive 3 A [398,400); "
-           "execute [1,3)+[97,99)+[3,97)+[0,1)+[99,101)+[399,400); "
+           "execute [1,3)+[97,99)+[0,1)+[99,101)+[399,400)+[3,97); "
            "send 1 B [97,99); send 3 B [1,3); receive 1 B [101,103); receive 3 B [397,399); "
-           "execute [2,98)+[0,2)+[98,102)+[398,400); execute [3,97)+[0,3)+[97,101)+[399,400); "
-           "execute [4,96)+[0,4)+[96,100)");
+           "execute [0,2)+[98,102)+[398,400)+[2,98); execute [0,3)+[97,101)+[399,400)+[3,97); "
+           "execute [0,4)+[96,100)+[4,96)");
     expect(&p, 1,
            "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
-           "execute [101,103)+[197,199)+[103,197)+[99,101)+[199,201); "
+           "execute [101,103)+[197,199)+[99,101)+[199,201)+[103,197); "
            "send 0 B [101,103); send 2 B [197,199); receive 0 B [97,99); receive 2 B [201,203); "
-           "execute [102,198)+[98,102)+[198,202); execute [103,197)+[99,103)+[197,201); "
-           "execute [104,196)+[100,104)+[196,200)");
+           "execute [98,102)+[198,202)+[102,198); execute [99,103)+[197,201)+[103,197); "
+           "execute [100,104)+[196,200)+[104,196)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -447,7 +447,7 @@ static void table_in_stages(void **state)
     }
     expect(&p, 1,
            "send 0 A [100,102); send 2 A [198,200); receive 0 A [98,100); receive 2 A [200,202); "
-           "execute [101,199)+[99,101)+[199,201); execute [102,198)+[100,102)+[198,200)");
+           "execute [99,101)+[199,201)+[101,199); execute [100,102)+[198,200)+[102,198)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -474,8 +474,8 @@ static void whole_rows(void **state)
                                       plan_write(2, tacit_components(tacit_dim(0), tacit_full(), tacit_full())) } });
     expect(&p, 1,
            "send 0 A [100,101)x[0,4); send 2 A [199,200)x[0,4); receive 0 A [99,100)x[0,4); "
-           "receive 2 A [200,201)x[0,4); execute [101,199)x[0,4)+[100,101)x[0,4)+[199,200)x[0,4); "
-           "execute [101,199)x[0,8)+[100,101)x[0,8)+[199,200)x[0,8)");
+           "receive 2 A [200,201)x[0,4); execute [100,101)x[0,4)+[199,200)x[0,4)+[101,199)x[0,4); "
+           "execute [100,101)x[0,8)+[199,200)x[0,8)+[101,199)x[0,8)");
     all_agree(&p);
     plan_fini(&p);
 }
@@ -534,10 +534,10 @@ static void closed_early(void **state)
     plan_task(&p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
     expect_nothing(&p);
     fill(&p, 0, TACIT_SPLIT_1D);
-    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [0,7)+[7,8); execute [0,8)");
+    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [7,8)+[0,7); execute [0,8)");
     plan_task(&p, step(range, 0, 1, tacit_neighborhood(1, 0, 0)));
     plan_task(&p, step(range, 1, 0, tacit_all()));
-    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [0,7)+[7,8)");
+    expect(&p, 0, "send 1 A [7,8); receive 1 A [8,9); execute [7,8)+[0,7)");
     gen_task coarse = step(range, 0, 1, tacit_neighborhood(1, 0, 0));
     coarse.granularity[0] = 11;
     plan_task(&p, coarse);

@@ -74,7 +74,7 @@ static void it_leaves_what_is_due_to_who_naps(void **state)
     wait_until(&s, &s.asked, LEAST);
     assert_int_equal(atomic_load(&s.looked), 0);
     atomic_store(&s.timed.napping, 0);
-    ti_lot_wake(&s.attendant.lot, 1);
+    ti_attendant_wake(&s.attendant);
     wait_until(&s, &s.looked, LEAST);
     ti_attendant_stop(&s.attendant);
 }

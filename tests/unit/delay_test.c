@@ -28,7 +28,8 @@ static uint64_t time_of(void *user)
     return ((const net *)user)->time;
 }
 
-static void open_net(net *n, size_t eager)
+/* Nodes on one machine, whose clock is the same for all, or on several. */
+static void open_net(net *n, size_t eager, bool one_machine)
 {
     *n = (net){ .hub = local_hub_create(NODES, eager, 1 << 20, 0), .time = 5000 };
     for (int i = 0; i < NODES; i++) {
@@ -37,6 +38,7 @@ static void open_net(net *n, size_t eager)
         assert_int_equal(n->comm[i]->num_nodes, NODES);
         assert_true(n->comm[i]->nap_ns > 0);
         n->comm[i]->attended = true;
+        n->comm[i]->local_nodes = one_machine ? NODES : 1;
     }
 }
 
@@ -78,7 +80,7 @@ static void messages_are_late(void **state)
 {
     (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, false);
     ti_block out, in;
     uint64_t sent = 42, got = 0, token = 0;
     ti_payload from = whole(&out, &sent, sizeof(sent)), to = whole(&in, &got, sizeof(got));
@@ -103,11 +105,10 @@ static void messages_are_late(void **state)
 }
 
 /* One that is sent later comes later, whoever asks first. */
-static void in_the_order_of_sending(void **state)
+static void send_in_order(bool one_machine)
 {
-    (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, one_machine);
     ti_block out, in[2];
     uint64_t sent = 1, got[2] = { 0 }, token = 0;
     ti_payload from = whole(&out, &sent, sizeof(sent));
@@ -130,12 +131,19 @@ static void in_the_order_of_sending(void **state)
     close_net(&n);
 }
 
+static void in_the_order_of_sending(void **state)
+{
+    (void)state;
+    send_in_order(false);
+    send_in_order(true);
+}
+
 /* What is too large for a copy is complete when it has gone. */
 static void large_messages_keep_their_sender(void **state)
 {
     (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, true);
     ti_block out, in;
     char *sent = ti_alloc(BIG), *got = ti_alloc(BIG);
     uint64_t token = 0;
@@ -158,7 +166,7 @@ static void unattended(void **state)
 {
     (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, false);
     ti_block out, in;
     uint64_t sent = 42, got = 0, token = 0;
     ti_payload from = whole(&out, &sent, sizeof(sent)), to = whole(&in, &got, sizeof(got));
@@ -173,11 +181,96 @@ static void unattended(void **state)
     close_net(&n);
 }
 
+/* On one machine messages say when they were sent. They leave at once, whoever polls, and are late for who gets them. */
+static void stamped_messages_are_late(void **state)
+{
+    (void)state;
+    net n;
+    open_net(&n, 64, true);
+    ti_block out, in;
+    uint64_t sent = 42, got = 0, token = 0;
+    ti_payload from = whole(&out, &sent, sizeof(sent)), to = whole(&in, &got, sizeof(got));
+    n.comm[0]->attended = false;
+    n.comm[1]->ops->receive(n.comm[1], 0, 0, &to, 7);
+    n.comm[0]->ops->send(n.comm[0], 1, 0, &from, 3);
+    assert_int_equal(n.comm[0]->due, 0);
+    assert_int_equal(settle(&n, 0, &token), 1);
+    assert_int_equal(token, 3);
+    n.time += DELAY - 1;
+    assert_int_equal(settle(&n, 1, &token), 0);
+    assert_int_equal(n.comm[1]->due, n.time + 1);
+    assert_true(n.comm[1]->pending > 0); /* or nobody would poll */
+    n.time++;
+    assert_int_equal(settle(&n, 1, &token), 1);
+    assert_int_equal(token, 7);
+    assert_int_equal(got, 42);
+    assert_int_equal(n.comm[1]->due, 0);
+    assert_int_equal(n.comm[0]->stats.bytes_sent, sizeof(sent));
+    assert_int_equal(n.comm[1]->stats.bytes_received, sizeof(got));
+    close_net(&n);
+}
+
+/* What has been under way for long when somebody asks for it is there at once, and before what was sent later. */
+static void stamped_messages_have_been_late(void **state)
+{
+    (void)state;
+    net n;
+    open_net(&n, 64, true);
+    ti_block out, in[3];
+    uint64_t sent = 1, got[3] = { 0 }, token = 0;
+    ti_payload from = whole(&out, &sent, sizeof(sent));
+    for (uint64_t i = 0; i < 3; i++, n.time += DELAY / 2) {
+        sent = i + 1;
+        n.comm[0]->ops->send(n.comm[0], 2, i, &from, i);
+        settle(&n, -1, &token);
+    }
+    for (uint64_t i = 3; i-- > 0;) { /* the last one first */
+        ti_payload to = whole(&in[i], &got[i], sizeof(got[i]));
+        n.comm[2]->ops->receive(n.comm[2], 0, i, &to, 10 + i);
+        settle(&n, -1, &token);
+    }
+    assert_true(n.comm[2]->pending > 0);
+    assert_int_equal(n.comm[2]->due, n.time + DELAY / 2);
+    n.time += DELAY / 2;
+    assert_int_equal(settle(&n, 2, &token), 1);
+    assert_int_equal(token, 12);
+    assert_true(got[0] == 1 && got[1] == 2 && got[2] == 3);
+    close_net(&n);
+}
+
+/* Two that are still late, where the newer one is asked for first. */
+static void stamped_messages_wait_in_order(void **state)
+{
+    (void)state;
+    net n;
+    open_net(&n, 64, true);
+    ti_block out, in[2];
+    uint64_t sent = 1, got[2] = { 0 }, token = 0;
+    ti_payload from = whole(&out, &sent, sizeof(sent));
+    for (uint64_t i = 0; i < 2; i++, n.time += DELAY / 4) {
+        n.comm[0]->ops->send(n.comm[0], 2, i, &from, i);
+        settle(&n, -1, &token);
+    }
+    for (uint64_t i = 2; i-- > 0;) {
+        ti_payload to = whole(&in[i], &got[i], sizeof(got[i]));
+        n.comm[2]->ops->receive(n.comm[2], 0, i, &to, 10 + i);
+        assert_int_equal(settle(&n, 2, &token), 0);
+    }
+    assert_int_equal(n.comm[2]->due, n.time + DELAY / 2);
+    n.time += DELAY / 2;
+    assert_int_equal(settle(&n, 2, &token), 1);
+    assert_int_equal(token, 10);
+    n.time += DELAY / 4;
+    assert_int_equal(settle(&n, 2, &token), 1);
+    assert_int_equal(token, 11);
+    close_net(&n);
+}
+
 static void barriers_end_late(void **state)
 {
     (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, true);
     uint64_t token = 0;
     for (int i = 0; i < NODES; i++) {
         n.comm[i]->ops->barrier(n.comm[i], 9);
@@ -194,7 +287,7 @@ static void relays_are_late(void **state)
 {
     (void)state;
     net n;
-    open_net(&n, 64);
+    open_net(&n, 64, true);
     ti_block out, in[NODES];
     uint64_t sent = 77, got[NODES] = { 0 }, token = 0;
     ti_payload from = whole(&out, &sent, sizeof(sent));
@@ -255,6 +348,9 @@ int main(void)
         cmocka_unit_test(in_the_order_of_sending),
         cmocka_unit_test(large_messages_keep_their_sender),
         cmocka_unit_test(unattended),
+        cmocka_unit_test(stamped_messages_are_late),
+        cmocka_unit_test(stamped_messages_have_been_late),
+        cmocka_unit_test(stamped_messages_wait_in_order),
         cmocka_unit_test(barriers_end_late),
         cmocka_unit_test(relays_are_late),
         cmocka_unit_test(sleeping_until_due),

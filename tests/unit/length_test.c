@@ -53,6 +53,26 @@ static void some_are_measured(void **state)
     assert_int_equal(measured, LAUNCHES / 8);
 }
 
+/* As many kernels as there are ways are known side by side, wherever their functions lie. */
+static void neighbours_stay(void **state)
+{
+    (void)state;
+    rng r = rng_from(42);
+    for (int round = 0; round < 20000; round++) {
+        ti_lengths l = { .launches = { 0 } };
+        uintptr_t function[TI_LENGTH_WAYS];
+        ti_length_name name;
+        for (int k = 0; k < TI_LENGTH_WAYS; k++) {
+            function[k] = (uintptr_t)(rng_next(&r) >> 16);
+            assert_int_equal(ti_lengths_parts(&l, function[k], 10, 8, &name), 8);
+            ti_lengths_note(&l, &name, (uint64_t)(k % 7 + 1) * TI_PART_NS);
+        }
+        for (int k = 0; k < TI_LENGTH_WAYS; k++) {
+            assert_int_equal(ti_lengths_parts(&l, function[k], 10, 8, &name), k % 7 + 1);
+        }
+    }
+}
+
 /* More kernels than places: each is either known as it is, or not at all. */
 static void places_are_lost(void **state)
 {
@@ -79,6 +99,6 @@ static void places_are_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(by_what_they_took), cmocka_unit_test(some_are_measured),
-                                        cmocka_unit_test(places_are_lost) };
+                                        cmocka_unit_test(neighbours_stay), cmocka_unit_test(places_are_lost) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

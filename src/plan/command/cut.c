@@ -86,32 +86,28 @@ static void take_away(ti_boxes *from, const ti_boxes *what)
     }
 }
 
-static const ti_piece *make_pieces(ti_command_graph *graph, const ti_task *task, const ti_boxes *const list[],
-                                   size_t lists, uint32_t *pieces)
+static const ti_piece *make_pieces(ti_arena *arena, const ti_task *task, const ti_boxes *const list[], size_t lists,
+                                   uint32_t *pieces)
 {
     size_t count = 0, n = 0;
     for (size_t i = 0; i < lists; i++) {
         count += list[i]->count;
     }
-    ti_piece *cut = TI_ARENA_ARRAY(ti_command_arena(graph), ti_piece, count);
+    ti_piece *cut = TI_ARENA_ARRAY(arena, ti_piece, count);
     for (size_t i = 0; i < lists; i++) {
         for (size_t k = 0; k < list[i]->count; k++) {
-            ti_command_fill_piece(task->shape, &list[i]->data[k], &cut[n++], ti_command_arena(graph));
+            ti_command_fill_piece(task->shape, &list[i]->data[k], &cut[n++], arena);
         }
     }
     *pieces = (uint32_t)count;
     return cut;
 }
 
-const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
-                               uint32_t *pieces)
+/* Afterwards late is what comes of it. */
+static ti_command_cut_in cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                             ti_arena *arena)
 {
-    const ti_piece *piece = known->piece;
-    *pieces = known->own_pieces;
-    if (!graph->pure.cuts || known->split->own_count != 1 || graph->pure.late.count > MAX_LATE) {
-        graph->pure.cuts = false;
-        return piece;
-    }
+    ti_command_cut_in out = { .piece = known->piece, .pieces = known->own_pieces };
     ti_boxes items = { 0 }, inner = { 0 }, blocked = { 0 };
     find_items(known, &items);
     for (size_t i = 0; i < items.count; i++) {
@@ -122,14 +118,62 @@ const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, con
     take_away(&inner, &blocked);
     ti_boxes_normalize(&inner);
     if (is_worth_it(task, &items, &inner, &blocked)) {
-        const ti_boxes *const all[] = { &inner, &blocked };
-        piece = make_pieces(graph, task, all, TI_COUNT(all), pieces);
+        const ti_boxes *const all[] = { &blocked, &inner };
+        out.piece = make_pieces(arena, task, all, TI_COUNT(all), &out.pieces);
+        out.ahead = (uint32_t)blocked.count; /* the next window sends it */
     }
-    write_late(graph, task, &items, piece != known->piece || !blocked.count ? &blocked : &items);
+    write_late(graph, task, &items, out.piece != known->piece || !blocked.count ? &blocked : &items);
     ti_vec_fini(&items);
     ti_vec_fini(&inner);
     ti_vec_fini(&blocked);
-    return piece;
+    return out;
+}
+
+static const struct ti_command_late *keep_late(const ti_command_pure *p, ti_arena *arena, size_t *count)
+{
+    *count = p->late.count;
+    return ti_arena_copy(arena, p->late.data, p->late.count * sizeof(*p->late.data));
+}
+
+/* A loop of windows cuts the same again. */
+static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
+{
+    ti_command_pure *p = &graph->pure;
+    ti_command_parts *parts = known->cuts;
+    const ti_command_cut_in *kept = ti_command_find_cut(graph, parts);
+    if (kept) {
+        ti_vec_clear(&p->late);
+        for (size_t i = 0; i < kept->afters; i++) {
+            ti_vec_push(&p->late, kept->after[i]);
+        }
+        return *kept;
+    }
+    if (parts->count == TI_CUTS_KEPT) {
+        return cut(graph, task, known, ti_command_arena(graph));
+    }
+    size_t lates, afters;
+    const struct ti_command_late *late = keep_late(p, parts->arena, &lates);
+    ti_command_cut_in *fresh = &parts->kept[parts->count++];
+    *fresh = cut(graph, task, known, parts->arena);
+    fresh->late = late;
+    fresh->lates = lates;
+    fresh->after = keep_late(p, parts->arena, &afters);
+    fresh->afters = afters;
+    return *fresh;
+}
+
+const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                               uint32_t *pieces, uint32_t *ahead)
+{
+    *pieces = known->own_pieces;
+    if (!graph->pure.cuts || !known->cuts || graph->pure.late.count > MAX_LATE) {
+        graph->pure.cuts = false;
+        return known->piece;
+    }
+    const ti_command_cut_in how = find_cut(graph, task, known);
+    *pieces = how.pieces;
+    *ahead = how.ahead;
+    return how.piece;
 }
 
 /* ---- windows in stages: what needs no message is always apart, since others may wait for it */
@@ -188,9 +232,9 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
             ti_boxes_subtract(&late, &early);
         }
     }
-    *ahead = (uint32_t)first.count;
-    const ti_boxes *const all[] = { &first, &second, &late };
-    const ti_piece *cut = make_pieces(graph, task, all, TI_COUNT(all), pieces);
+    *ahead = (uint32_t)(first.count + late.count); /* this window sends it, or the next one */
+    const ti_boxes *const all[] = { &first, &late, &second };
+    const ti_piece *cut = make_pieces(ti_command_arena(graph), task, all, TI_COUNT(all), pieces);
     ti_vec_fini(&first);
     ti_vec_fini(&second);
     ti_vec_fini(&late);

@@ -2,6 +2,8 @@
  * planned. These are what messages of the window bring, and what is written by items that read something late. */
 #include "plan/command/impl.h"
 
+#include <string.h>
+
 void ti_command_note_late(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count)
 {
     for (uint32_t i = 0; graph->pure.cuts && i < count; i++) {
@@ -24,4 +26,17 @@ void ti_command_take_late(ti_command_graph *graph, const ti_buffer_info *buffer,
     for (size_t i = 0; i < without->count; i++) {
         ti_boxes_subtract(out, &without->data[i]);
     }
+}
+
+const ti_command_cut_in *ti_command_find_cut(const ti_command_graph *graph, const ti_command_parts *parts)
+{
+    const ti_command_pure *p = &graph->pure;
+    for (int i = 0; i < parts->count; i++) {
+        const ti_command_cut_in *k = &parts->kept[i];
+        if (k->lates == p->late.count &&
+            (!k->lates || memcmp(k->late, p->late.data, k->lates * sizeof(*k->late)) == 0)) {
+            return k;
+        }
+    }
+    return NULL;
 }

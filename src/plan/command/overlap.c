@@ -9,8 +9,6 @@
 #include "plan/command/impl.h"
 #include "plan/tolerance/items.h"
 
-#include <string.h>
-
 enum { MAX_PIECES = 8, MAX_LATE = 64 };
 
 /* ---- items that wait */
@@ -140,19 +138,16 @@ static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, 
 {
     const ti_command_pure *p = &graph->pure;
     ti_command_parts *parts = known->overlap.parts;
-    const size_t bytes = p->late.count * sizeof(*p->late.data);
-    for (int i = 0; i < parts->count; i++) {
-        const ti_command_cut_in *k = &parts->kept[i];
-        if (k->lates == p->late.count && memcmp(k->late, p->late.data, bytes) == 0) {
-            return *k;
-        }
+    const ti_command_cut_in *kept = ti_command_find_cut(graph, parts);
+    if (kept) {
+        return *kept;
     }
     if (parts->count == TI_CUTS_KEPT) {
         return cut(graph, task, known, ti_command_arena(graph));
     }
     ti_command_cut_in *fresh = &parts->kept[parts->count++];
     *fresh = cut(graph, task, known, parts->arena);
-    fresh->late = ti_arena_copy(parts->arena, p->late.data, bytes);
+    fresh->late = ti_arena_copy(parts->arena, p->late.data, p->late.count * sizeof(*p->late.data));
     return *fresh;
 }
 

@@ -10,13 +10,15 @@ struct ti_command_graph;
 struct ti_command_late;
 struct ti_command_shape;
 
-/* How the chunk of a shape is cut if it receives this. */
+/* How the chunk of a shape is cut if this is late. */
 typedef struct ti_command_cut_in {
     const struct ti_command_late *late;
     size_t lates;
     const ti_piece *piece;  /* NULL: it is not cut */
     uint32_t pieces, ahead; /* the first wait for messages */
     int64_t at_once;        /* items that do not */
+    const struct ti_command_late *after;
+    size_t afters; /* in windows: what is late then */
 } ti_command_cut_in;
 
 /* What is known of that: in loops there is one way, or a few. */
@@ -32,6 +34,9 @@ typedef struct ti_command_overlap {
     ti_overlap verdict;
     ti_command_parts *parts;
 } ti_command_overlap;
+
+/* What is kept of how to cut for what is late now, or NULL (late.c). */
+const ti_command_cut_in *ti_command_find_cut(const struct ti_command_graph *graph, const ti_command_parts *parts);
 
 /* The transfers of the task come next; true if the end has to be called after them. */
 bool ti_command_overlap_begin(struct ti_command_graph *graph, const ti_task *task,

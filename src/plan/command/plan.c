@@ -144,7 +144,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         uint32_t pieces, ahead = 0;
         const ti_piece *piece = graph->pure.staging ? ti_command_cut_stages(graph, task, known, &pieces, &ahead)
                                 : overlaps          ? ti_command_overlap_end(graph, task, known, &pieces, &ahead)
-                                                    : ti_command_cut(graph, task, known, &pieces);
+                                                    : ti_command_cut(graph, task, known, &pieces, &ahead);
         const ti_piece *whole = overlaps && piece != known->piece ? known->piece : NULL;
         emit_execution(graph, task, piece, pieces, ahead, whole, samples);
     }

@@ -140,7 +140,7 @@ void ti_command_take_late(struct ti_command_graph *graph, const ti_buffer_info *
 
 /* cut.c: the pieces of the task, which comes next; in a staged window, of which the first `ahead` come first. */
 const ti_piece *ti_command_cut(struct ti_command_graph *graph, const ti_task *task,
-                               const struct ti_command_shape *known, uint32_t *pieces);
+                               const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
 const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_task *task,
                                       const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
 

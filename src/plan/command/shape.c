@@ -196,6 +196,11 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_wide
         find_uses(graph, shape, known);
     }
     find_pieces(shape, known, arena);
+    known->cuts = NULL;
+    if (graph->system->latency_tasks > 1 && known->split->own_count == 1) {
+        known->cuts = TI_ARENA_NEW(arena, ti_command_parts);
+        known->cuts->arena = arena;
+    }
     if (graph->system->num_nodes > 1) {
         find_overlap(graph, shape, known, arena);
     }

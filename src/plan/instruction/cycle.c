@@ -12,10 +12,10 @@
  * complete rounds, and what the steps of the round at hand have touched is told. Then all is as if each command had
  * been looked at.
  *
- * There are cycles of messages, collectives, small reductions, and executions that have templates or reductions. Not
- * where executions follow their tasks (follow.h), where a buffer may lie in several places, nor with windows of pure
- * tasks; not while anything waits in the window. A recorded cycle is good until memory of a buffer is allocated or
- * freed: then the command at hand is another one. */
+ * There are cycles of messages, collectives, small reductions, and executions, also of several pieces. Not where
+ * executions follow their tasks (follow.h), where a buffer may lie in several places, of windows in stages or in tiles,
+ * nor of samples; not while anything waits in the window. A recorded cycle is good until memory of a buffer is
+ * allocated or freed: then the command at hand is another one. */
 #include "plan/instruction/impl.h"
 
 #include "base/map.h"
@@ -29,7 +29,7 @@ enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8, WORTH = 2 };
 
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
-    c->off = system->memories > 1 || system->latency_tasks > 1 || system->derive_always;
+    c->off = system->memories > 1 || system->derive_always;
 }
 
 void ti_cycle_fini(ti_cycle *c)
@@ -115,11 +115,15 @@ static void finish_recording(ti_instruction_graph *graph)
 static void record(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
 {
     ti_cycle *c = &graph->cycle;
-    bool can = graph->emit.batch.count - first == count && c->step.count + count <= MAX_STEPS && !graph->coherent;
+    const size_t end = graph->emit.batch.count;
+    bool can = c->step.count + (end - first) <= MAX_STEPS && !graph->coherent;
+    size_t at = first;
     for (size_t i = 0; can && i < count; i++) {
-        can = ti_cycle_record(graph, command[i], graph->emit.batch.data[first + i]);
+        const size_t n = ti_cycle_instructions(command[i]);
+        can = at + n <= end && ti_cycle_record(graph, command[i], &graph->emit.batch.data[at]);
+        at += n;
     }
-    if (!can) {
+    if (!can || at != end) {
         give_up(c, false);
     }
 }
@@ -155,6 +159,15 @@ static void end_segment(ti_instruction_graph *graph)
             return;
         }
     }
+}
+
+size_t ti_cycle_segment(const ti_command *const *command, size_t count)
+{
+    size_t n = 0;
+    while (n < count && !ti_command_is_horizon(command[n])) {
+        n++;
+    }
+    return TI_MIN(n + 1, count);
 }
 
 void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
@@ -211,13 +224,14 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
     }
     ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + count);
     for (size_t i = 0; i < count;) {
-        const size_t steps = 1 + c->step.data[c->at].reductions;
+        const uint32_t reductions = c->step.data[c->at].reductions, pieces = c->step.data[c->at].pieces;
+        const size_t steps = reductions + TI_MAX(pieces, 1);
         if (!ti_cycle_is_step(graph, c->at, command + i, count - i)) {
             stop(graph);
             return i;
         }
         ti_cycle_take_step(graph, c->at, command + i);
-        i += steps;
+        i += 1 + reductions;
         c->repeated += steps;
         c->at += steps;
         if (c->at == c->step.count) {

@@ -10,7 +10,7 @@
 /* Segments of a cycle at most. */
 enum { TI_CYCLE_SEGMENTS = 12 };
 
-/* A command, and the only instruction that it becomes. */
+/* A command, and the only instruction that it becomes; an execution of several pieces has a step for each of them. */
 typedef struct ti_cycle_step {
     ti_instruction instruction; /* all but its task and its dependencies; of an execution with a template only the id */
     uint64_t serial;            /* of the task's shape */
@@ -20,7 +20,9 @@ typedef struct ti_cycle_step {
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
     size_t dep, box, touch, view; /* the first of each of these, */
     uint32_t deps, boxes, touches;
-    uint32_t reductions; /* of an execution: the steps that follow it */
+    uint32_t reductions; /* of an execution: the steps that follow it, of commands of their own */
+    uint32_t pieces;     /* of an execution without template: as many steps, the first of which says so; else 0 */
+    uint32_t ahead;      /* of these */
     uint32_t access;     /* of a reduction */
     bool takes_old;      /* the same */
 } ti_cycle_step;
@@ -53,6 +55,8 @@ typedef struct ti_cycle {
 
 void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
 void ti_cycle_fini(ti_cycle *cycle);
+/* How many of the commands there are up to the first horizon: those after it may belong to a cycle that begins there. */
+size_t ti_cycle_segment(const ti_command *const *command, size_t count);
 /* Compile those of the commands that repeat what was recorded: how many, from the first on. */
 size_t ti_cycle_repeat(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count);
 /* These commands have become what the batch has from `first` on, or wait in the window. */
@@ -64,12 +68,18 @@ static inline bool ti_command_is_horizon(const ti_command *command)
 {
     return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
 }
-/* Record that the command became that instruction, if that can be repeated. */
-bool ti_cycle_record(struct ti_instruction_graph *graph, const ti_command *command, const ti_instruction *instruction);
+/* How many instructions the command became, if it can be repeated. */
+static inline size_t ti_cycle_instructions(const ti_command *command)
+{
+    return command->kind == TI_COMMAND_EXECUTE ? command->as.execute.pieces : 1;
+}
+/* Record that the command became those instructions, if that can be repeated. */
+bool ti_cycle_record(struct ti_instruction_graph *graph, const ti_command *command,
+                     const ti_instruction *const *instruction);
 /* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
 bool ti_cycle_is_step(const struct ti_instruction_graph *graph, size_t at, const ti_command *const *command,
                       size_t left);
-/* Compile that command, or the reductions after it together with it. */
+/* Compile that command, and the reductions after it together with it. */
 void ti_cycle_take_step(struct ti_instruction_graph *graph, size_t at, const ti_command *const *command);
 /* Tell the trackers what the step has touched in the round at hand. */
 void ti_cycle_tell_step(struct ti_instruction_graph *graph, size_t at);

@@ -19,23 +19,21 @@ static inline ti_template *template_of(const ti_instruction_graph *graph, const 
     return e && e->serial == shape->serial ? e->current : NULL;
 }
 
-/* One piece, with nothing that differs from task to task. */
+/* Nothing differs from task to task. */
 static inline bool is_plain(const ti_command *execute)
 {
-    return execute->as.execute.pieces == 1 && !execute->as.execute.ahead && !execute->as.execute.samples &&
-           !execute->as.execute.window;
+    return !execute->as.execute.samples && !execute->as.execute.window;
 }
 
 /* Reads first, as kernels are tracked. */
-static void record_touches(ti_instruction_graph *graph, const ti_command *command, ti_cycle_step *s)
+static void record_touches(ti_instruction_graph *graph, const ti_shape *shape, const ti_piece *piece, ti_cycle_step *s)
 {
-    const ti_shape *shape = command->task->shape;
     ti_cycle *c = &graph->cycle;
     s->touch = c->touch.count;
     for (int write = 0; write < 2; write++) {
         for (uint32_t i = 0; i < shape->accesses; i++) {
             const ti_access *access = &shape->access[i];
-            const ti_footprint *f = &command->as.execute.piece->footprint[i];
+            const ti_footprint *f = &piece->footprint[i];
             const bool counts = write ? ti_access_writes(access) : access->mode == TACIT_READ;
             for (uint32_t k = 0; counts && access->mode != TACIT_REDUCE && k < f->boxes; k++) {
                 ti_vec_push(&c->touch,
@@ -47,34 +45,50 @@ static void record_touches(ti_instruction_graph *graph, const ti_command *comman
     s->touches = (uint32_t)(c->touch.count - s->touch);
 }
 
-static bool record_execution(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
-                             ti_cycle_step *s)
+static bool record_piece(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                         uint32_t piece, ti_cycle_step *s)
 {
     const ti_shape *shape = command->task->shape;
+    const ti_piece *of = &command->as.execute.piece[piece];
     ti_cycle *c = &graph->cycle;
-    if (i->kind != TI_INSTRUCTION_KERNEL && i->kind != TI_INSTRUCTION_HOST) {
-        return false;
-    }
-    if (i->as.kernel.made) {
-        s->made = template_of(graph, shape);
-        return s->made && s->made->kernel.as.kernel.made == i->as.kernel.made;
-    }
-    bool can = is_plain(command) && shape->serial && !shape->orders && !shape->in_blocks && !i->as.kernel.runs &&
-               i->device == 0 && graph->newest_tracked.id == i->id;
+    bool can = (i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST) && i->task == command->task &&
+               !i->as.kernel.made && !i->as.kernel.runs && i->device == 0 &&
+               ti_box_equal(&i->as.kernel.chunk, &of->chunk);
     for (uint32_t k = 0; can && k < i->as.kernel.views; k++) {
         can = !i->as.kernel.view[k].part && !shape->access[k].in_parts;
         s->reductions += i->as.kernel.view[k].mode == TACIT_REDUCE;
     }
-    if (!can || s->reductions == 0) {
+    if (!can) {
         return false;
     }
-    s->deps = graph->newest_tracked.deps; /* the others are for staging */
     s->view = c->view.count;
     for (uint32_t k = 0; k < i->as.kernel.views; k++) {
         ti_vec_push(&c->view, i->as.kernel.view[k]);
     }
-    record_touches(graph, command, s);
+    record_touches(graph, shape, of, s);
     return true;
+}
+
+/* The dependencies that are not of staging memory. */
+static bool record_reducing(const ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                            ti_cycle_step *s)
+{
+    s->deps = graph->newest_tracked.deps;
+    return command->as.execute.pieces == 1 && graph->newest_tracked.id == i->id;
+}
+
+static bool record_execution(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                             uint32_t piece, ti_cycle_step *s)
+{
+    const ti_shape *shape = command->task->shape;
+    if ((i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST) && i->as.kernel.made) {
+        s->made = template_of(graph, shape);
+        return s->made && s->made->kernel.as.kernel.made == i->as.kernel.made;
+    }
+    s->pieces = piece == 0 ? command->as.execute.pieces : 0;
+    s->ahead = command->as.execute.ahead;
+    return is_plain(command) && shape->serial && !shape->orders && !shape->in_blocks &&
+           record_piece(graph, command, i, piece, s) && (!s->reductions || record_reducing(graph, command, i, s));
 }
 
 static void record_boxes(ti_cycle *c, const ti_instruction_box *box, uint32_t boxes, ti_cycle_step *s)
@@ -141,7 +155,7 @@ static bool record_collective(ti_cycle *c, const ti_command *command, const ti_i
     return true;
 }
 
-static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i, uint32_t piece,
                         ti_cycle_step *s)
 {
     switch (command->kind) {
@@ -151,7 +165,7 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     case TI_COMMAND_COLLECTIVE:
         return record_collective(&graph->cycle, command, i, s);
     case TI_COMMAND_EXECUTE:
-        return record_execution(graph, command, i, s);
+        return record_execution(graph, command, i, piece, s);
     case TI_COMMAND_REDUCE:
         return record_reduction(graph, command, i, s);
     case TI_COMMAND_EPOCH:
@@ -164,13 +178,13 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     TI_UNREACHABLE();
 }
 
-bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i)
+static bool record_step(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i, uint32_t piece)
 {
     ti_cycle *c = &graph->cycle;
     ti_cycle_step s = { .instruction = *i, .serial = command->task->shape->serial, .dep = c->dep.count };
     s.deps = i->deps;
     s.applied = graph->emit.era.applied;
-    if (!record_kind(graph, command, i, &s)) {
+    if (!record_kind(graph, command, i, piece, &s)) {
         return false;
     }
     for (uint32_t k = 0; k < s.deps; k++) {
@@ -178,6 +192,15 @@ bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, con
     }
     ti_vec_push(&c->step, s);
     return true;
+}
+
+bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction)
+{
+    bool can = true;
+    for (uint32_t k = 0; can && k < ti_cycle_instructions(command); k++) {
+        can = record_step(graph, command, instruction[k], k);
+    }
+    return can;
 }
 
 /* ---- whether a command is the recorded one */
@@ -223,15 +246,29 @@ static bool has_reductions(const ti_instruction_graph *graph, const ti_cycle_ste
     return has;
 }
 
+/* The pieces are those of the steps, without a template. */
+static bool has_pieces(const ti_cycle_step *s, const ti_command *execute)
+{
+    bool has = execute->as.execute.pieces == s->pieces && execute->as.execute.ahead == s->ahead;
+    for (uint32_t k = 0; has && k < s->pieces; k++) {
+        has = ti_box_equal(&execute->as.execute.piece[k].chunk, &s[k].instruction.as.kernel.chunk);
+    }
+    return has;
+}
+
 static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_step *s,
                               const ti_command *const *command, size_t left)
 {
-    const ti_instruction *i = s->made ? &s->made->kernel : &s->instruction;
-    if ((!s->made && !s->reductions) || !is_plain(command[0]) ||
-        !ti_box_equal(&command[0]->as.execute.piece->chunk, &i->as.kernel.chunk)) {
+    const ti_command *execute = command[0];
+    if (!is_plain(execute)) {
         return false;
     }
-    return s->made ? template_of(graph, command[0]->task->shape) == s->made : has_reductions(graph, s, command, left);
+    if (!s->made) {
+        return s->pieces && has_pieces(s, execute) && (!s->reductions || has_reductions(graph, s, command, left));
+    }
+    return execute->as.execute.pieces == 1 && !execute->as.execute.ahead &&
+           ti_box_equal(&execute->as.execute.piece->chunk, &s->made->kernel.as.kernel.chunk) &&
+           template_of(graph, execute->task->shape) == s->made;
 }
 
 bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
@@ -371,6 +408,17 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
     }
 }
 
+static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
+{
+    for (uint32_t k = 0; k < s->pieces; k++) {
+        const uint32_t views = s[k].instruction.as.kernel.views;
+        ti_instruction_box *none;
+        ti_instruction *i = start(graph, &s[k], &s[k].instruction, BYTES_UP_TO(kernel), command->task, &none);
+        i->as.kernel.view = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &graph->cycle.view.data[s[k].view],
+                                          views * sizeof(ti_instruction_view));
+    }
+}
+
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command)
 {
     ti_cycle_step *s = &graph->cycle.step.data[at];
@@ -385,7 +433,7 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
         return;
     case TI_COMMAND_EXECUTE:
         if (!s->made) {
-            take_reducing(graph, s, command);
+            s->reductions ? take_reducing(graph, s, command) : take_pieces(graph, s, command[0]);
             return;
         }
         s->made->last_task = command[0]->task->id;

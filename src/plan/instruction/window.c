@@ -344,18 +344,26 @@ static void add_all(ti_instruction_graph *graph, const ti_command *const *comman
     }
 }
 
+/* Nothing of the commands comes after a horizon. */
+static void add_segment(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
+{
+    const size_t known = ti_cycle_repeat(graph, command, count);
+    if (known < count) {
+        const size_t first = graph->emit.batch.count;
+        add_all(graph, command + known, count - known);
+        ti_cycle_note(graph, command + known, count - known, first);
+    }
+}
+
 ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_command_batch commands)
 {
     ti_vec_clear(&graph->emit.batch);
     if (commands.count == 0) { /* a task that runs elsewhere: what waits does so for more */
         return (ti_instruction_batch){ graph->emit.batch.data, 0 };
     }
-    const size_t known = ti_cycle_repeat(graph, commands.command, commands.count);
-    if (known < commands.count) {
-        const size_t first = graph->emit.batch.count;
-        const ti_command *const *rest = known ? commands.command + known : commands.command;
-        add_all(graph, rest, commands.count - known);
-        ti_cycle_note(graph, rest, commands.count - known, first);
+    for (size_t at = 0, count; at < commands.count; at += count) {
+        count = ti_cycle_segment(commands.command + at, commands.count - at);
+        add_segment(graph, commands.command + at, count);
     }
     return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
 }
