@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 enum { MTU = 9000, HELD = 4096, HOST_NUMBER = 3 /* of the address's bytes */, PATIENCE_MS = 100 };
-static const char holders_variable[] = "LINKS_HOLDERS", subnet[] = "10.77.0.";
+static const char holders_variable[] = "LINKS_HOLDERS", nodes_variable[] = "LINKS_NODES";
+static const char cores_variable[] = "LINKS_CORES", subnet[] = "10.77.0.";
 
 typedef struct packet {
     double due;
@@ -220,7 +221,46 @@ static int relay_until_end(relay *r, pid_t program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
+/* Links have no need of cores: whoever computes gives way to them. */
+static void go_first(void)
+{
+    const struct sched_param least = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least) != 0)
+        fprintf(stderr, "latency: links may be slower than they should: no real-time priority: %s\n", strerror(errno));
+}
+
 /* ---- starting ranks */
+
+/* The cores of this process, before any is bound to a share of them: mpirun, which is, starts the others. */
+static void tell_cores(void)
+{
+    char list[8 * CPU_SETSIZE] = "";
+    size_t length = 0;
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    sched_getaffinity(0, sizeof all, &all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all))
+            length += (size_t)snprintf(list + length, sizeof list - length, "%d,", cpu);
+    }
+    setenv(cores_variable, list, 1);
+}
+
+/* Each node believes to be alone on its machine: this process gets its share of the cores. */
+static void take_cores(int number, int nodes)
+{
+    const char *list = getenv(cores_variable);
+    int core[CPU_SETSIZE], cores = 0;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    for (const char *at = list; at && *at && cores < CPU_SETSIZE; at = strchr(at, ',') + 1)
+        core[cores++] = atoi(at);
+    const int share = cores / nodes > 1 ? cores / nodes : 1;
+    for (int i = 0; i < share && cores > 0; i++)
+        CPU_SET(core[(number * share + i) % cores], &own);
+    if (cores == 0 || sched_setaffinity(0, sizeof own, &own) != 0)
+        fprintf(stderr, "latency: node %d takes cores from others: %s\n", number, strerror(errno));
+}
 
 static bool enter(pid_t holder)
 {
@@ -239,11 +279,11 @@ static bool enter(pid_t holder)
 /* As mpirun calls ssh: options, the host, the command in pieces. */
 int links_agent(int argc, char **argv)
 {
-    char *holders = getenv(holders_variable), command[65536] = "";
+    char *holders = getenv(holders_variable), *nodes = getenv(nodes_variable), command[65536] = "";
     int at = 2, number;
     while (at < argc && argv[at][0] == '-')
         at++;
-    if (!holders || at >= argc || strncmp(argv[at], subnet, sizeof subnet - 1) != 0)
+    if (!holders || !nodes || at >= argc || strncmp(argv[at], subnet, sizeof subnet - 1) != 0)
         return EXIT_FAILURE;
     number = atoi(argv[at] + sizeof subnet - 1);
     for (int i = 1; i < number && holders; i++)
@@ -253,6 +293,7 @@ int links_agent(int argc, char **argv)
         length += (size_t)snprintf(command + length, sizeof command - length, "%s ", argv[at]);
     if (!holders || length >= sizeof command || !enter((pid_t)atol(holders)))
         return EXIT_FAILURE;
+    take_cores(number - 1, atoi(nodes));
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     return EXIT_FAILURE;
 }
@@ -270,11 +311,7 @@ static void start_program(const relay *r, char *const *program)
         snprintf(holders + strlen(holders), sizeof holders - strlen(holders), "%s%d", comma, (int)r->holder[i]);
     }
     setenv(holders_variable, holders, 1);
-    /* Each node believes to be alone on its machine. */
-    long workers = sysconf(_SC_NPROCESSORS_ONLN) / r->is->nodes;
-    char each[32];
-    snprintf(each, sizeof each, "%ld", workers > 1 ? workers : 1);
-    setenv("TACIT_WORKERS", each, 0);
+    setenv(nodes_variable, count, 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     const char *head[] = { "mpirun",
@@ -310,6 +347,8 @@ static void start_program(const relay *r, char *const *program)
     memcpy(all, head, sizeof head);
     memcpy(all + heads, program, rest * sizeof *all);
     setpgid(0, 0);
+    tell_cores();
+    take_cores(0, r->is->nodes); /* mpirun starts that node's rank itself */
     if (enter(r->holder[0]))
         execvp(all[0], all);
     fail("mpirun cannot be started");
@@ -331,9 +370,11 @@ int links_run(const links *l, char *const *program)
     pid_t child = made == l->nodes ? fork() : -1;
     if (child == 0)
         start_program(&r, program);
-    if (child > 0)
+    if (child > 0) {
+        go_first();
         status = relay_until_end(&r, child);
-    else
+    }
+    if (child <= 0)
         fprintf(stderr, "latency: there are no slow links here; use --delay\n");
     if (r.lost)
         fprintf(stderr, "latency: %ld packets were lost\n", r.lost);
