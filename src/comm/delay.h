@@ -1,16 +1,16 @@
 /* A communicator over another one, which delivers everything later by a given time (TACIT_COMM_DELAY): a network of a
  * larger latency, to try programs with.
  *
- * Where all nodes have one clock, because they are on one machine, a message of at most TI_DELAY_COPIED bytes is sent at
- * once, and says when that was: whoever receives it waits until it is due. So no thread of the sender has to be there.
- * Others, and those where broadcasts may bring what is received (relay.h), are handed to the other communicator when
- * they are due.
+ * Where all nodes have one clock, because they are on one machine, a message of at most TI_DELAY_COPIED bytes is sent
+ * at once, and says when that was: whoever receives it waits until it is due. So no thread of the sender has to be
+ * there. Others, and those where broadcasts may bring what is received (relay.h), are handed to the other communicator
+ * when they are due.
  *
  * A payload of at most TI_DELAY_COPIED bytes is copied, and complete for its sender at once, as with a network that
  * sends small messages eagerly. That holds only if some thread polls in any case; if not, nobody might come back to
- * send it, so it is complete when it has been sent. So are larger ones. The frames and segments of broadcasts are late at every relay. A collective or barrier is started
- * at once, and its end is reported that much later: it costs one delay, whatever its algorithm. Notes are not delayed:
- * they carry no data of the program.
+ * send it, so it is complete when it has been sent. So are larger ones. The frames and segments of broadcasts are late
+ * at every relay. A collective or barrier is started at once, and its end is reported that much later: it costs one
+ * delay, whatever its algorithm. Notes are not delayed: they carry no data of the program.
  *
  * Nothing waits in here: `due` of the communicator says when poll has something to do, so that waiting threads can
  * sleep until then, and `nap_ns` how long they may sleep at most, since what others send comes without a sign. */

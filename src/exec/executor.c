@@ -573,8 +573,8 @@ static bool poll_network(ti_executor *ex)
     return n > 0;
 }
 
-/* All but kernels. A short copy has been made when it is issued, and a message may wait for it: it leaves before kernels
- * begin, since they may be what this thread does next. */
+/* All but kernels. A short copy has been made when it is issued, and a message may wait for it: it leaves before
+ * kernels begin, since they may be what this thread does next. */
 static bool issue_all_others(ti_executor *ex)
 {
     bool any = false, copies = false;

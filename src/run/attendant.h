@@ -2,10 +2,11 @@
  *
  * While messages are under way it wakes now and then, first after 50 us, then less often, up to every millisecond
  * (every four where waking is slow). If nobody has looked at the network since the last time, it does, again and again
- * as long as that moves something. Where it is known when something is due, it wakes a little later, by a timer that the
- * others set: it is there if they are in kernels, and takes no time of theirs if they see to it themselves. A few times per TACIT_WATCHDOG it looks for kernels that do not end. When no message
- * has been under way for some milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no
- * time of kernels but what a look takes. */
+ * as long as that moves something. Where it is known when something is due, it wakes a little later, by a timer that
+ * the others set: it is there if they are in kernels, and takes no time of theirs if they see to it themselves. A few
+ * times per TACIT_WATCHDOG it looks for kernels that do not end. When no message has been under way for some
+ * milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time of kernels but what a
+ * look takes. */
 #ifndef TI_ATTENDANT_H
 #define TI_ATTENDANT_H
 

@@ -181,7 +181,7 @@ static void unattended(void **state)
     close_net(&n);
 }
 
-/* On one machine messages say when they were sent. They leave at once, whoever polls, and are late for who gets them. */
+/* On one machine messages say when they were sent. They leave at once, whoever polls, and are late for the receiver. */
 static void stamped_messages_are_late(void **state)
 {
     (void)state;

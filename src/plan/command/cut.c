@@ -139,7 +139,7 @@ static const struct ti_command_late *keep_late(const ti_command_pure *p, ti_aren
 static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
 {
     ti_command_pure *p = &graph->pure;
-    ti_command_parts *parts = known->cuts;
+    ti_command_parts *parts = known->overlap.in_windows;
     const ti_command_cut_in *kept = ti_command_find_cut(graph, parts);
     if (kept) {
         ti_vec_clear(&p->late);
@@ -166,7 +166,7 @@ const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, con
                                uint32_t *pieces, uint32_t *ahead)
 {
     *pieces = known->own_pieces;
-    if (!graph->pure.cuts || !known->cuts || graph->pure.late.count > MAX_LATE) {
+    if (!graph->pure.cuts || !known->overlap.in_windows || graph->pure.late.count > MAX_LATE) {
         graph->pure.cuts = false;
         return known->piece;
     }

@@ -96,7 +96,6 @@ typedef struct ti_command_shape {
     uint32_t own_pieces;        /* so many */
     ti_arena pieces;            /* where they lie */
     ti_command_overlap overlap; /* with more than one node */
-    ti_command_parts *cuts;     /* how its only chunk was cut in windows; NULL: it has not one chunk */
 } ti_command_shape;
 
 /* Tasks that wait for a decision: see window.c. */

@@ -29,10 +29,12 @@ typedef struct ti_command_parts {
     ti_command_cut_in kept[TI_CUTS_KEPT];
 } ti_command_parts;
 
-/* Of a shape: whether its only piece may be cut, and then what is known. */
+/* Of a shape: whether its only piece may be cut, and then what is known; and how its only chunk was cut in windows of
+ * pure tasks, on one node, too. */
 typedef struct ti_command_overlap {
     ti_overlap verdict;
     ti_command_parts *parts;
+    ti_command_parts *in_windows; /* NULL: it has not one chunk, or there are no windows */
 } ti_command_overlap;
 
 /* What is kept of how to cut for what is late now, or NULL (late.c). */

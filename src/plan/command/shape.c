@@ -154,13 +154,25 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     known->own_pieces = (uint32_t)split->own_count;
 }
 
+static ti_command_parts *new_parts(ti_arena *arena)
+{
+    ti_command_parts *parts = TI_ARENA_NEW(arena, ti_command_parts);
+    parts->arena = arena;
+    return parts;
+}
+
 static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
-    bool one = known->split->own_count == 1;
-    known->overlap.verdict = one ? ti_overlap_admits(graph->system, shape) : TI_OVERLAP_CHUNKS;
+    const bool one = known->split->own_count == 1;
+    known->overlap = (ti_command_overlap){ TI_OVERLAP_OFF, NULL, NULL };
+    if (one && graph->system->latency_tasks > 1) {
+        known->overlap.in_windows = new_parts(arena);
+    }
+    if (graph->system->num_nodes > 1) {
+        known->overlap.verdict = one ? ti_overlap_admits(graph->system, shape) : TI_OVERLAP_CHUNKS;
+    }
     if (known->overlap.verdict == TI_OVERLAP_FITS) {
-        known->overlap.parts = TI_ARENA_NEW(arena, ti_command_parts);
-        known->overlap.parts->arena = arena;
+        known->overlap.parts = new_parts(arena);
     }
 }
 
@@ -196,14 +208,7 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_wide
         find_uses(graph, shape, known);
     }
     find_pieces(shape, known, arena);
-    known->cuts = NULL;
-    if (graph->system->latency_tasks > 1 && known->split->own_count == 1) {
-        known->cuts = TI_ARENA_NEW(arena, ti_command_parts);
-        known->cuts->arena = arena;
-    }
-    if (graph->system->num_nodes > 1) {
-        find_overlap(graph, shape, known, arena);
-    }
+    find_overlap(graph, shape, known, arena);
 }
 
 static size_t size_of_piece(const ti_shape *shape)

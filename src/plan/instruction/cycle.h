@@ -55,7 +55,7 @@ typedef struct ti_cycle {
 
 void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
 void ti_cycle_fini(ti_cycle *cycle);
-/* How many of the commands there are up to the first horizon: those after it may belong to a cycle that begins there. */
+/* How many commands there are up to the first horizon: those after it may belong to a cycle that begins there. */
 size_t ti_cycle_segment(const ti_command *const *command, size_t count);
 /* Compile those of the commands that repeat what was recorded: how many, from the first on. */
 size_t ti_cycle_repeat(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count);
