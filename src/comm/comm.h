@@ -129,7 +129,7 @@ struct ti_comm {
     uint64_t pending;  /* operations started and not reported yet: poll has nothing to do at 0, unless it listens */
     bool relays;       /* there are broadcasts, and others may need this node */
     bool reaches_cuda; /* the network's library takes addresses of CUDA devices */
-    bool never_packs;  /* there are such, which nobody else may read: set by the caller, before the first message */
+    bool never_packs;  /* some node has such, which nobody else may read: set by the caller, before the first message */
     /* For that, poll even if nothing is pending. The caller sets it at the same task on all nodes, and only then starts
      * broadcasts: so a node that has nothing left to do listens to those of nodes that have. */
     bool listens;

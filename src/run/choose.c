@@ -319,7 +319,7 @@ void ti_choose_direct(ti_system *system, const tacit_config *config, ti_comm *co
     const bool wanted = config->device_mpi == TACIT_DEVICE_MPI_ON ||
                         (config->device_mpi == TACIT_DEVICE_MPI_AUTO && comm->reaches_cuda);
     system->direct = wanted && system->accelerator == TI_CUDA && config->comm_delay == 0;
-    comm->never_packs = system->direct;
+    comm->never_packs = comm->ops->sum(comm, system->direct) > 0; /* how collectives go is the same everywhere */
 }
 
 void ti_choose_memory(ti_system *system, const tacit_config *config, int local_nodes)

@@ -72,7 +72,8 @@ typedef struct outcome {
     int64_t got[ITEMS];
 } outcome;
 
-static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer *const u[2], int steps)
+/* Each item of a step reads its neighbours of the step before, or everything. */
+static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer *const u[2], int steps, bool all)
 {
     const tacit_kernel kernel = is_text ? (tacit_kernel){ .cuda = { .source = copy_source, .entry = "same" } }
                                         : (tacit_kernel){ .cuda = { .launch = shift } };
@@ -84,7 +85,8 @@ static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer 
         status = tacit_submit(ctx, &(tacit_task){ .name = "same",
                                                   .range = TACIT_RANGE(ITEMS),
                                                   .kernel = kernel,
-                                                  .access = { tacit_read(u[s % 2], tacit_neighborhood(1, 0, 0)),
+                                                  .access = { tacit_read(u[s % 2], all ? tacit_all()
+                                                                                      : tacit_neighborhood(1, 0, 0)),
                                                               tacit_write(u[1 - s % 2], tacit_one_to_one()) } });
     }
     return status;
@@ -92,7 +94,7 @@ static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer 
 
 static tacit_status submit_all(tacit_context *ctx, bool is_text, tacit_buffer *const u[2])
 {
-    return submit_steps(ctx, is_text, u, STEPS);
+    return submit_steps(ctx, is_text, u, STEPS, false);
 }
 
 static void run(const char *devices, bool is_text, outcome *out)
@@ -282,6 +284,7 @@ typedef struct talker {
     pthread_t thread;
     local_hub *hub;
     int node, steps, device_mpi;
+    bool all;
     const char *devices[2];
 } talker;
 
@@ -298,7 +301,7 @@ static void *run_talker(void *user)
         const tacit_buffer_desc desc = { .name = "u", .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t) };
         REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &u[i]));
     }
-    REQUIRE_OK(ctx, submit_steps(ctx, false, u, t->steps));
+    REQUIRE_OK(ctx, submit_steps(ctx, false, u, t->steps, t->all));
     REQUIRE_OK(ctx, tacit_fence_read(ctx, u[t->steps % 2], TACIT_BOX_ALL, got));
     REQUIRE_OK(ctx, tacit_finalize(ctx));
     for (int i = 0; i < ITEMS; i++) {
@@ -308,15 +311,19 @@ static void *run_talker(void *user)
 }
 
 /* Copies between the host and devices of both nodes. */
-static long copies_of(int steps, int device_mpi, const char *first, const char *second)
+static long copies_of(bool all, int steps, int device_mpi, const char *first, const char *second)
 {
     talker t[2];
     stub->reset(9);
     local_hub *hub = local_hub_create(2, 64, 1 << 20, 0);
     local_hub_set_threaded(hub);
     for (int i = 0; i < 2; i++) {
-        t[i] =
-            (talker){ .hub = hub, .node = i, .steps = steps, .device_mpi = device_mpi, .devices = { first, second } };
+        t[i] = (talker){ .hub = hub,
+                         .node = i,
+                         .steps = steps,
+                         .device_mpi = device_mpi,
+                         .all = all,
+                         .devices = { first, second } };
         REQUIRE(pthread_create(&t[i].thread, NULL, run_talker, &t[i]) == 0);
     }
     for (int i = 0; i < 2; i++) {
@@ -329,17 +336,33 @@ static long copies_of(int steps, int device_mpi, const char *first, const char *
     return copies;
 }
 
+/* Of 8 steps, in a program that has some more. */
+static long copies_of_steps(bool all, int device_mpi, const char *first, const char *second)
+{
+    return copies_of(all, 20, device_mpi, first, second) - copies_of(all, 12, device_mpi, first, second);
+}
+
 static void messages_pass_the_host_by(void **state)
 {
     (void)state;
     const int on = TACIT_DEVICE_MPI_ON, off = TACIT_DEVICE_MPI_OFF, by_itself = TACIT_DEVICE_MPI_AUTO;
-    assert_int_equal(copies_of(20, on, "cuda:0", "cuda:1"), copies_of(12, on, "cuda:0", "cuda:1"));
-    const long by_host = copies_of(20, off, "cuda:0", "cuda:1");
-    assert_int_equal(by_host - copies_of(12, off, "cuda:0", "cuda:1"), 8 * 2 * 2); /* there and back, on two nodes */
-    assert_int_equal(copies_of(20, by_itself, "cuda:0", "cuda:1"), by_host);       /* this network does not say so */
+    assert_int_equal(copies_of_steps(false, on, "cuda:0", "cuda:1"), 0);
+    assert_int_equal(copies_of_steps(false, off, "cuda:0", "cuda:1"), 8 * 2 * 2); /* there and back, on two nodes */
+    /* This network does not say so. */
+    assert_int_equal(copies_of(false, 20, by_itself, "cuda:0", "cuda:1"), copies_of(false, 20, off, "cuda:0", "cuda:1"));
     /* With two devices messages leave from one of them, and arrive at the host. */
-    const long two = copies_of(20, on, "cuda:0,cuda:1", "cuda:2,cuda:3");
-    assert_int_equal(two - copies_of(12, on, "cuda:0,cuda:1", "cuda:2,cuda:3"), 8 * 2);
+    assert_int_equal(copies_of_steps(false, on, "cuda:0,cuda:1", "cuda:2,cuda:3"), 8 * 2);
+}
+
+/* A step's all-gather, in place. What comes to a host for two devices is there for both. */
+static void collectives_pass_the_host_by(void **state)
+{
+    (void)state;
+    const int on = TACIT_DEVICE_MPI_ON, off = TACIT_DEVICE_MPI_OFF;
+    assert_int_equal(copies_of_steps(true, on, "cuda:0", "cuda:1"), 0);
+    assert_int_equal(copies_of_steps(true, off, "cuda:0", "cuda:1"), 8 * 2 * 2);
+    assert_int_equal(copies_of_steps(true, on, "cuda:0,cuda:1", "cuda:2,cuda:3"),
+                     copies_of_steps(true, off, "cuda:0,cuda:1", "cuda:2,cuda:3"));
 }
 
 /* ---- devices of which one is slow (TACIT_BALANCE) */
@@ -668,6 +691,7 @@ int main(void)
         cmocka_unit_test(slow_devices_get_less),
         cmocka_unit_test(both_nodes_end),
         cmocka_unit_test(messages_pass_the_host_by),
+        cmocka_unit_test(collectives_pass_the_host_by),
         cmocka_unit_test(pinned_memory_is_copied_at_once),
         cmocka_unit_test(devices_wait_for_each_other),
         cmocka_unit_test(kernels_are_given_ahead),

@@ -409,7 +409,7 @@ static size_t equal_pieces(ti_mpi_collectives *all, const ti_exchange *x)
 static int make_transposition(ti_mpi_collectives *all, const ti_exchange *x, const team *t, ti_mpi_share *out)
 {
     int size = ti_mpi_size_class(t->bytes / (size_t)t->nodes);
-    size_t piece = all->choice.packed[size] ? equal_pieces(all, x) : 0;
+    size_t piece = all->choice.packed[size] && !all->never_packs ? equal_pieces(all, x) : 0;
     if (piece && ti_mpi_is_small(t->nodes, piece)) {
         ti_direct_plan_make(&out->pieces, x, all->node, all->boxes);
         out->way = TI_MPI_WAY_PACKED;
@@ -626,7 +626,7 @@ static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const
     }
     int size = ti_mpi_size_class(t->bytes / (size_t)t->nodes);
     return all->choice.by_mpi[x->what->pattern][size] ||
-           (x->what->pattern == TI_PATTERN_ALL_TO_ALL && all->choice.packed[size]);
+           (x->what->pattern == TI_PATTERN_ALL_TO_ALL && all->choice.packed[size] && !all->never_packs);
 }
 
 int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_mpi_operation *out, MPI_Request *request)

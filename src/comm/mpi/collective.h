@@ -66,6 +66,7 @@ typedef struct ti_mpi_collectives {
     MPI_Comm mpi;
     ti_mpi_grid grid;
     int node, nodes, schedule;
+    bool never_packs; /* ti_comm.never_packs */
     ti_mpi_choice choice;
     const char *call; /* the last function of MPI that was called */
     TI_VEC(ti_mpi_share *) share;

@@ -299,6 +299,7 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     MPI_Request request = MPI_REQUEST_NULL;
     op o = { .kind = TI_MPI_OP_COLLECTIVE, .peer = comm->node, .token = token, .bytes = x->bytes_in };
     ti_mpi_guard_inside = true;
+    self->shared.never_packs = self->comm.never_packs;
     int code = ti_mpi_collectives_start(&self->shared, x, &o.collective, &request);
     ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code)) {

@@ -1,5 +1,6 @@
 /* The instruction graph, collectives: one instruction reads what this node gives and writes what it gets, in the host's
- * memory.
+ * memory, or in that of the only device that executes the task, where the network reaches it. Partial results are
+ * combined in the host's.
  *
  * A region that this node has and gets as a whole, in groups its group's part of it, lies in one allocation, so that a
  * network library can work in place. */
@@ -59,7 +60,8 @@ void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_comman
     }
     const ti_boxes *boxes = contiguous_boxes(graph, command);
     for (size_t i = 0; i < boxes->count; i++) {
-        ti_instruction_want(graph, (ti_need){ task, access }, buffer, &boxes->data[i], TI_HOST_MEMORY);
+        ti_instruction_want(graph, (ti_need){ task, access }, buffer, &boxes->data[i],
+                            ti_instruction_receiver(graph, task));
     }
 }
 
@@ -93,8 +95,9 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_instruction_box *place = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes->count);
     int *in = TI_ARENA_ARRAY(arena, int, boxes->count);
+    const int memory = ti_instruction_receiver(graph, command->task);
     for (size_t i = 0; i < boxes->count; i++) {
-        in[i] = ti_instruction_place_in(graph, buffer, &boxes->data[i], TI_HOST_MEMORY);
+        in[i] = ti_instruction_place_in(graph, buffer, &boxes->data[i], memory);
         place[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, &boxes->data[i], in[i]), boxes->data[i] };
     }
     for (uint32_t i = 0; i < command->as.collective.gives; i++) {
