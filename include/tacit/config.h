@@ -268,8 +268,8 @@ typedef struct tacit_config {
      * numbers, as with all hints. doc/balance.md. The same on all nodes. */
     const char *balance; /* TACIT_BALANCE: NULL or "off": equal shares */
     /* Whether messages leave from the memory of CUDA devices, and arrive there on nodes where one device executes what
-     * needs them. Collectives and what placed tasks need go by way of the host's memory. doc/devices.md. Nodes may
-     * differ. */
+     * needs them, as are collectives. Reductions and what placed tasks need go by way of the host's memory.
+     * doc/devices.md. Nodes may differ. */
     int device_mpi; /* TACIT_DEVICE_MPI (auto, on or off): TACIT_DEVICE_MPI_... */
 } tacit_config;
 

@@ -143,7 +143,7 @@ static const row table[] = {
          "fast each has computed (auto: measured, and taken over at some waits and at tacit_retune), or as given, from "
          "the start or after so many tasks, as the log of another run says. The same on all nodes"),
     WORDS("TACIT_DEVICE_MPI", device_mpi, TACIT_DEVICE_MPI_AUTO, "auto|on|off", "auto",
-          "whether messages leave from and arrive in the memory of CUDA devices: if the MPI says that it can "
+          "whether messages and collectives use the memory of CUDA devices: if the MPI says that it can "
           "(MPIX_Query_cuda_support), or whatever it says; off: all go by way of the host's memory",
           TACIT_DEVICE_MPI_AUTO, TACIT_DEVICE_MPI_ON, TACIT_DEVICE_MPI_OFF),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",

@@ -46,6 +46,9 @@ ti_cluster *ti_cluster_create(const ti_cluster_desc *desc)
         n->commands = ti_command_graph_create(&n->system);
         n->instructions = ti_instruction_graph_create(&n->system);
         ti_engine_init(&n->engine, n->system.devices);
+        if (n->system.accelerators && !c->replay) {
+            ti_engine_know_accelerators(&n->engine, hosts);
+        }
         create_devices(c, n);
         n->in = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
         n->out = TI_NEW_ARRAY(double, (size_t)c->platform.ports);
@@ -72,6 +75,9 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_sim_fini_relay(n);
     ti_sim_fini_early(n);
     ti_vec_fini(&n->put_off);
+    for (int d = 0; d < n->system.devices; d++) {
+        ti_vec_fini(&n->device[d].begun.instruction);
+    }
     ti_free(n->device, (size_t)n->system.devices * sizeof(device));
     ti_free(n->in, (size_t)c->platform.ports * sizeof(double));
     ti_free(n->out, (size_t)c->platform.ports * sizeof(double));
@@ -80,6 +86,8 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_vec_fini(&n->share);
     ti_map_fini(&n->expected);
     ti_map_fini(&n->memory);
+    ti_map_fini(&n->given);
+    ti_vec_fini(&n->begun.instruction);
 }
 
 void ti_cluster_destroy(ti_cluster *c)

@@ -45,6 +45,7 @@ void ti_sim_complete(ti_cluster *c, node *n, uint64_t instruction)
     }
     ti_sim_note_end(c, n, i);
     done(n, i, ti_sim_replay_has_order(c));
+    ti_sim_begin_given(n, ti_engine_slot_of(&n->engine, instruction));
     ti_engine_complete(&n->engine, instruction);
     handle(c, n);
     c->held--;

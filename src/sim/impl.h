@@ -77,6 +77,12 @@ typedef struct running {
     int slot; /* of its name */
 } running;
 
+/* What was given to accelerators behind others, which have ended by now: first in, first out. */
+typedef struct given {
+    TI_VEC(uint64_t) instruction;
+    size_t head; /* entries before it are gone */
+} given;
+
 /* Where a copy of an accelerator goes. */
 typedef enum copy_way { TO_DEVICE, FROM_DEVICE, AMONG_DEVICES, COPY_WAYS } copy_way;
 
@@ -86,6 +92,7 @@ typedef struct device {
     int current;              /* of node.running, whose parts are being started; -1: none */
     double computes;          /* when an accelerator is free, whose kernels compute one after the other */
     double copies[COPY_WAYS]; /* when what copies to and from its memory is free; of host devices the first one */
+    given begun;              /* its kernels */
 } device;
 
 typedef struct early_message {
@@ -125,6 +132,8 @@ typedef struct node {
     bool has_run;                               /* a kernel */
     int slots;                                  /* workers, and lanes of accelerators */
     ti_map memory;                              /* device of an allocation, plus 1; only if there are accelerators */
+    ti_map given;                               /* to accelerators, behind others: from an instruction to when */
+    given begun;                                /* copies of these */
     bool may_start;                             /* something may be ready */
     ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
@@ -215,6 +224,9 @@ static inline bool ti_sim_is_accelerator(const node *n, int d)
 }
 
 #include "sim/note_impl.h"
+
+/* What was given behind the instruction alone begins now, that it has ended: sim/start.c. */
+void ti_sim_begin_given(node *n, const ti_engine_slot *ended);
 
 /* Time and ends: sim/node.c.
  * An event for later; until then the chain of events spends its time in `slot`. */

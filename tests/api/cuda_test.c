@@ -82,12 +82,12 @@ static tacit_status submit_steps(tacit_context *ctx, bool is_text, tacit_buffer 
                                                            .kernel = { .host = start },
                                                            .access = { tacit_write(u[0], tacit_one_to_one()) } });
     for (int s = 0; s < steps && status == TACIT_OK; s++) {
-        status = tacit_submit(ctx, &(tacit_task){ .name = "same",
-                                                  .range = TACIT_RANGE(ITEMS),
-                                                  .kernel = kernel,
-                                                  .access = { tacit_read(u[s % 2], all ? tacit_all()
-                                                                                      : tacit_neighborhood(1, 0, 0)),
-                                                              tacit_write(u[1 - s % 2], tacit_one_to_one()) } });
+        status = tacit_submit(
+            ctx, &(tacit_task){ .name = "same",
+                                .range = TACIT_RANGE(ITEMS),
+                                .kernel = kernel,
+                                .access = { tacit_read(u[s % 2], all ? tacit_all() : tacit_neighborhood(1, 0, 0)),
+                                            tacit_write(u[1 - s % 2], tacit_one_to_one()) } });
     }
     return status;
 }
@@ -318,12 +318,9 @@ static long copies_of(bool all, int steps, int device_mpi, const char *first, co
     local_hub *hub = local_hub_create(2, 64, 1 << 20, 0);
     local_hub_set_threaded(hub);
     for (int i = 0; i < 2; i++) {
-        t[i] = (talker){ .hub = hub,
-                         .node = i,
-                         .steps = steps,
-                         .device_mpi = device_mpi,
-                         .all = all,
-                         .devices = { first, second } };
+        t[i] = (talker){
+            .hub = hub, .node = i, .steps = steps, .device_mpi = device_mpi, .all = all, .devices = { first, second }
+        };
         REQUIRE(pthread_create(&t[i].thread, NULL, run_talker, &t[i]) == 0);
     }
     for (int i = 0; i < 2; i++) {
@@ -349,7 +346,8 @@ static void messages_pass_the_host_by(void **state)
     assert_int_equal(copies_of_steps(false, on, "cuda:0", "cuda:1"), 0);
     assert_int_equal(copies_of_steps(false, off, "cuda:0", "cuda:1"), 8 * 2 * 2); /* there and back, on two nodes */
     /* This network does not say so. */
-    assert_int_equal(copies_of(false, 20, by_itself, "cuda:0", "cuda:1"), copies_of(false, 20, off, "cuda:0", "cuda:1"));
+    assert_int_equal(copies_of(false, 20, by_itself, "cuda:0", "cuda:1"),
+                     copies_of(false, 20, off, "cuda:0", "cuda:1"));
     /* With two devices messages leave from one of them, and arrive at the host. */
     assert_int_equal(copies_of_steps(false, on, "cuda:0,cuda:1", "cuda:2,cuda:3"), 8 * 2);
 }

@@ -112,11 +112,21 @@ static void finish_recording(ti_instruction_graph *graph)
     give_up(c, false);
 }
 
+/* Buffers of commands before that may be gone by now. */
+static bool ends_a_buffer(const ti_command *const *command, size_t count)
+{
+    bool ends = false;
+    for (size_t i = 0; i < count; i++) {
+        ends |= command[i]->kind == TI_COMMAND_DESTROY;
+    }
+    return ends;
+}
+
 static void record(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first)
 {
     ti_cycle *c = &graph->cycle;
     const size_t end = graph->emit.batch.count;
-    bool can = c->step.count + (end - first) <= MAX_STEPS && !graph->coherent;
+    bool can = c->step.count + (end - first) <= MAX_STEPS && !graph->coherent && !ends_a_buffer(command, count);
     size_t at = first;
     for (size_t i = 0; can && i < count; i++) {
         const size_t n = ti_cycle_instructions(command[i]);
