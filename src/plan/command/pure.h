@@ -84,7 +84,7 @@ typedef struct ti_command_pure {
     })
     late;
     TI_VEC(struct ti_command_widened {
-        const ti_task *task;
+        uint64_t task;    /* its id: when it has been executed, another one may lie where it was */
         ti_widening wide; /* referenced */
     })
     given;                                  /* tasks that have left the window, and are not planned yet */

@@ -13,7 +13,7 @@ enum { MAX_WIDE = 256 };
 const ti_widening *ti_command_widening_of(const ti_command_graph *graph, const ti_task *task)
 {
     for (size_t i = 0; i < graph->pure.given.count; i++) {
-        if (graph->pure.given.data[i].task == task) {
+        if (graph->pure.given.data[i].task == task->id) {
             return &graph->pure.given.data[i].wide;
         }
     }
@@ -24,29 +24,33 @@ void ti_command_widen(ti_command_graph *graph, const ti_task *task, const ti_mar
 {
     if (spread || !ti_margin_is_none(margin)) {
         const ti_widening wide = { *margin, ti_spread_ref(spread) };
-        ti_vec_push(&graph->pure.given, ((struct ti_command_widened){ task, wide }));
+        ti_vec_push(&graph->pure.given, ((struct ti_command_widened){ task->id, wide }));
         graph->single_task = 0; /* it knows the task without */
     }
 }
 
-static void drop_all(ti_command_pure *p)
+static void drop_before(ti_command_pure *p, uint64_t task)
 {
+    size_t kept = 0;
     for (size_t i = 0; i < p->given.count; i++) {
-        ti_spread_unref(p->given.data[i].wide.spread);
+        if (p->given.data[i].task < task) {
+            ti_spread_unref(p->given.data[i].wide.spread);
+        } else {
+            p->given.data[kept++] = p->given.data[i];
+        }
     }
-    ti_vec_clear(&p->given);
+    p->given.count = kept;
 }
 
+/* Those that lookahead holds are not planned yet. */
 void ti_command_drop_widenings(ti_command_graph *graph)
 {
-    if (graph->window.held.count == 0) {
-        drop_all(&graph->pure);
-    }
+    drop_before(&graph->pure, graph->window.held.count ? graph->window.held.data[0]->id : UINT64_MAX);
 }
 
 void ti_command_widenings_fini(ti_command_pure *pure)
 {
-    drop_all(pure);
+    drop_before(pure, UINT64_MAX);
     ti_vec_fini(&pure->given);
 }
 
