@@ -189,6 +189,7 @@ set(TACIT_SOURCES
     sim/replay_start.c
     sim/schedule.c
     sim/share.c
+    sim/behind.c
     sim/start.c
     sim/together.c
     sim/transfer.c

@@ -86,8 +86,8 @@ static void fini_node(const ti_cluster *c, node *n)
     ti_vec_fini(&n->share);
     ti_map_fini(&n->expected);
     ti_map_fini(&n->memory);
-    ti_map_fini(&n->given);
-    ti_vec_fini(&n->begun.instruction);
+    ti_map_fini(&n->behind.given);
+    ti_vec_fini(&n->behind.copies.instruction);
 }
 
 void ti_cluster_destroy(ti_cluster *c)

@@ -1,5 +1,6 @@
 /* The end of an instruction on a simulated node, and its application thread, which may have waited for it. See
  * impl.h. */
+#include "sim/behind.h"
 #include "sim/network.h"
 
 static bool may_go_on(const ti_cluster *c, const node *n)

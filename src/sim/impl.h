@@ -2,7 +2,6 @@
 #ifndef TI_SIM_IMPL_H
 #define TI_SIM_IMPL_H
 
-#include "base/map.h"
 #include "comm/early.h"
 #include "comm/relay.h"
 #include "exec/ahead.h"
@@ -10,6 +9,7 @@
 #include "exec/outbox.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
+#include "sim/begun.h"
 #include "sim/cluster.h"
 #include "sim/events.h"
 #include "sim/replay.h"
@@ -77,12 +77,6 @@ typedef struct running {
     int slot; /* of its name */
 } running;
 
-/* What was given to accelerators behind others, which have ended by now: first in, first out. */
-typedef struct given {
-    TI_VEC(uint64_t) instruction;
-    size_t head; /* entries before it are gone */
-} given;
-
 /* Where a copy of an accelerator goes. */
 typedef enum copy_way { TO_DEVICE, FROM_DEVICE, AMONG_DEVICES, COPY_WAYS } copy_way;
 
@@ -92,7 +86,7 @@ typedef struct device {
     int current;              /* of node.running, whose parts are being started; -1: none */
     double computes;          /* when an accelerator is free, whose kernels compute one after the other */
     double copies[COPY_WAYS]; /* when what copies to and from its memory is free; of host devices the first one */
-    given begun;              /* its kernels */
+    ti_begun begun;           /* its kernels */
 } device;
 
 typedef struct early_message {
@@ -128,12 +122,11 @@ typedef struct node {
     double *out, *in;                      /* and each port */
     device *device;
     TI_VEC(running) running;
-    int busy;                                   /* workers */
-    bool has_run;                               /* a kernel */
-    int slots;                                  /* workers, and lanes of accelerators */
-    ti_map memory;                              /* device of an allocation, plus 1; only if there are accelerators */
-    ti_map given;                               /* to accelerators, behind others: from an instruction to when */
-    given begun;                                /* copies of these */
+    int busy;      /* workers */
+    bool has_run;  /* a kernel */
+    int slots;     /* workers, and lanes of accelerators */
+    ti_map memory; /* device of an allocation, plus 1; only if there are accelerators */
+    ti_behind behind;
     bool may_start;                             /* something may be ready */
     ti_map expected;                            /* messages that one side knows of, by key */
     TI_VEC(const ti_instruction *) collectives; /* ready, but not in their turn */
@@ -188,9 +181,8 @@ typedef struct step {
 struct ti_cluster {
     ti_platform platform;
     uint64_t run_ahead;
-    bool relays; /* there may be broadcasts */
+    bool relays, attended; /* relays: there may be broadcasts */
     ti_platform_progress progress;
-    bool attended;
     uint64_t early_bytes;
     double middle[2]; /* when the middle of the network is free: upwards, downwards */
     int nodes, starved;
@@ -224,9 +216,6 @@ static inline bool ti_sim_is_accelerator(const node *n, int d)
 }
 
 #include "sim/note_impl.h"
-
-/* What was given behind the instruction alone begins now, that it has ended: sim/start.c. */
-void ti_sim_begin_given(node *n, const ti_engine_slot *ended);
 
 /* Time and ends: sim/node.c.
  * An event for later; until then the chain of events spends its time in `slot`. */

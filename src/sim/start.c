@@ -2,8 +2,7 @@
 #include "sim/network.h"
 
 #include "base/check.h"
-
-#include <string.h>
+#include "sim/behind.h"
 
 static double combine_ns(const ti_cluster *c, const ti_combination *what)
 {
@@ -41,66 +40,6 @@ static bool is_of_host(const node *n, const ti_place *place)
     return !at || !ti_sim_is_accelerator(n, (int)*at - 1);
 }
 
-/* ---- what accelerators are given behind others, before these have ended */
-
-static uint64_t bits_of(double time)
-{
-    uint64_t bits;
-    memcpy(&bits, &time, sizeof(bits));
-    return bits;
-}
-
-/* When it was given to its device: now, or before. */
-static double given_at(const ti_cluster *c, node *n, uint64_t instruction)
-{
-    uint64_t bits;
-    double at = c->now;
-    if (n->given.count && ti_map_remove(&n->given, instruction, &bits)) {
-        memcpy(&at, &bits, sizeof(at));
-    }
-    return at;
-}
-
-static void give(const ti_cluster *c, node *n, ti_engine_slot *slot)
-{
-    *ti_map_at(&n->given, slot->instruction->id) = bits_of(c->now);
-    ti_engine_issue_behind(&n->engine, slot, true);
-}
-
-static void give_behind(const ti_cluster *c, node *n)
-{
-    ti_engine_slot *slot;
-    for (int d = ti_system_hosts(&n->system); d < n->system.devices; d++) {
-        while ((slot = ti_engine_next_behind(&n->engine, d))) {
-            give(c, n, slot);
-        }
-    }
-    while ((slot = ti_engine_next_copy_behind(&n->engine))) {
-        give(c, n, slot);
-    }
-}
-
-void ti_sim_begin_given(node *n, const ti_engine_slot *ended)
-{
-    for (uint32_t at = ended->successor; at != TI_ENGINE_NONE; at = n->engine.edge[at].next) {
-        const ti_engine_slot *slot = ti_engine_slot_of(&n->engine, n->engine.edge[at].to);
-        if (slot->is_behind && slot->pending == 1) {
-            const ti_instruction *i = slot->instruction;
-            given *to = i->kind == TI_INSTRUCTION_COPY ? &n->begun : &n->device[i->device].begun;
-            ti_vec_push(&to->instruction, i->id);
-        }
-    }
-}
-
-static const ti_instruction *next_begun(const node *n, given *from)
-{
-    if (from->head == from->instruction.count) {
-        from->head = from->instruction.count = 0;
-        return NULL;
-    }
-    return ti_engine_slot_of(&n->engine, from->instruction.data[from->head++])->instruction;
-}
-
 /* ---- copies between memories */
 
 /* An accelerator has a lane for each way. */
@@ -112,7 +51,7 @@ static void copy_by_lane(ti_cluster *c, node *n, const ti_instruction *i, double
                    : is_of_host(n, &i->as.copy.to) ? FROM_DEVICE
                                                    : AMONG_DEVICES;
     double *lane = &n->device[i->device].copies[way], begin = TI_MAX(*lane, c->now);
-    const double at = given_at(c, n, i->id);
+    const double at = ti_sim_given_at(c, n, i->id);
     double started = at < c->now ? TI_MAX(begin, at + p->device_copy) : begin + p->device_copy;
     double end = ti_sim_use(c, lane, started - begin + bytes * byte[way]);
     ti_sim_note_copy(n, i, way, begin, end);
@@ -250,7 +189,7 @@ static double part_end(const ti_cluster *c, node *n, int d, const running *r)
     device *dev = &n->device[d];
     const bool is_accelerator = ti_sim_is_accelerator(n, d);
     if (!c->replay && is_accelerator) { /* launches of several lanes overlap, what they compute does not */
-        double launched = given_at(c, n, r->instruction) + c->platform.launch;
+        double launched = ti_sim_given_at(c, n, r->instruction) + c->platform.launch;
         double begin = TI_MAX(dev->computes, TI_MAX(c->now, launched));
         dev->computes = begin + r->part_ns - c->platform.launch;
         return dev->computes;
@@ -285,7 +224,7 @@ static void pump_device(ti_cluster *c, node *n, int d)
     device *dev = &n->device[d];
     start_parts(c, n, dev, d);
     while (dev->idle > 0) {
-        const ti_instruction *i = next_begun(n, &dev->begun);
+        const ti_instruction *i = ti_sim_next_begun(n, &dev->begun);
         const ti_engine_slot *slot = i ? NULL : ti_engine_next_kernel(&n->engine, d);
         if (!i && !slot) {
             return;
@@ -349,7 +288,7 @@ void ti_sim_pump(ti_cluster *c, node *n)
         note_start(c, n, slot->instruction);
         start(c, n, slot->instruction);
     }
-    for (const ti_instruction *i; (i = next_begun(n, &n->begun));) {
+    for (const ti_instruction *i; (i = ti_sim_next_begun(n, &n->behind.copies));) {
         note_start(c, n, i);
         start(c, n, i);
     }
@@ -360,6 +299,6 @@ void ti_sim_pump(ti_cluster *c, node *n)
         pump_device(c, n, d);
     }
     if (n->system.accelerators && !c->replay) {
-        give_behind(c, n);
+        ti_sim_give_behind(c, n);
     }
 }
