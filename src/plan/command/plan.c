@@ -126,6 +126,10 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
         emit_execution(graph, task, piece, 1, 0, NULL, NULL);
         return;
     }
+    if (task->kind == TI_TASK_FENCE && !ti_command_is_distributed(graph)) {
+        fence(graph, task);
+        return;
+    }
     if (graph->multicast.starting.count) {
         ti_command_multicast(graph, task);
     }
