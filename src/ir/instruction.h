@@ -89,6 +89,7 @@ typedef struct ti_instruction {
             ti_place from, to;
             ti_box box;
             size_t elem_size;
+            uint32_t apart; /* dependencies, the last ones, that are for memory that is not of a buffer */
         } copy;
         struct {
             ti_box chunk;

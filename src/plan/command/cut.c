@@ -209,15 +209,15 @@ static void find_alone(const ti_alone *alone, ti_boxes *ahead, ti_boxes *rest)
     take_away(rest, ahead);
 }
 
-const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
-                                      uint32_t *pieces, uint32_t *ahead)
+/* First what others wait for, of this window, or of the next one; then the rest. */
+static const ti_piece *cut_stage(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                                 ti_arena *arena, uint32_t *pieces, uint32_t *ahead)
 {
     const ti_command_pure *p = &graph->pure;
     const size_t number = (size_t)p->staging - 1;
     const ti_split *split = &known->split->split;
     ti_box own = ti_split_chunk(split, known->split->own_first);
     ti_boxes first = { 0 }, second = { 0 }, late = { 0 };
-    TI_ASSERT(known->split->own_count == 1);
     find_items(known, &late);
     if (p->alone) {
         find_alone(&p->alone[number], &first, &second);
@@ -232,11 +232,39 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
             ti_boxes_subtract(&late, &early);
         }
     }
-    *ahead = (uint32_t)(first.count + late.count); /* this window sends it, or the next one */
+    *ahead = (uint32_t)(first.count + late.count);
     const ti_boxes *const all[] = { &first, &late, &second };
-    const ti_piece *cut = make_pieces(ti_command_arena(graph), task, all, TI_COUNT(all), pieces);
+    const ti_piece *cut = make_pieces(arena, task, all, TI_COUNT(all), pieces);
     ti_vec_fini(&first);
     ti_vec_fini(&second);
     ti_vec_fini(&late);
     return cut;
+}
+
+/* What is found by depths is kept with the shape. */
+const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+                                      uint32_t *pieces, uint32_t *ahead)
+{
+    const ti_command_pure *p = &graph->pure;
+    const ti_stage *stage = p->alone ? NULL : &p->stage.data[p->staging - 1];
+    ti_command_stage_parts *parts = known->overlap.in_stages;
+    TI_ASSERT(known->split->own_count == 1 && parts);
+    for (int i = 0; stage && i < parts->count; i++) {
+        const ti_command_stage_cut *k = &parts->kept[i];
+        if (ti_margin_equal(&k->depth, &stage->depth) && ti_margin_equal(&k->first, &stage->ahead)) {
+            *pieces = k->pieces;
+            *ahead = k->ahead;
+            return k->piece;
+        }
+    }
+    if (!stage || parts->count == TI_CUTS_KEPT) {
+        return cut_stage(graph, task, known, ti_command_arena(graph), pieces, ahead);
+    }
+    ti_command_stage_cut *fresh = &parts->kept[parts->count++];
+    fresh->depth = stage->depth;
+    fresh->first = stage->ahead;
+    fresh->piece = cut_stage(graph, task, known, known->overlap.in_windows->arena, &fresh->pieces, &fresh->ahead);
+    *pieces = fresh->pieces;
+    *ahead = fresh->ahead;
+    return fresh->piece;
 }

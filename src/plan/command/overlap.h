@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "ir/command.h"
+#include "plan/tolerance/margins.h"
 #include "plan/tolerance/overlap.h"
 
 struct ti_command_graph;
@@ -29,12 +30,24 @@ typedef struct ti_command_parts {
     ti_command_cut_in kept[TI_CUTS_KEPT];
 } ti_command_parts;
 
+/* The same in windows in stages, by depths. */
+typedef struct ti_command_stage_cut {
+    ti_margin depth, first; /* how deep what waits reaches, and what comes ahead */
+    const ti_piece *piece;
+    uint32_t pieces, ahead;
+} ti_command_stage_cut;
+typedef struct ti_command_stage_parts {
+    int count;
+    ti_command_stage_cut kept[TI_CUTS_KEPT];
+} ti_command_stage_parts;
+
 /* Of a shape: whether its only piece may be cut, and then what is known; and how its only chunk was cut in windows of
  * pure tasks, on one node, too. */
 typedef struct ti_command_overlap {
     ti_overlap verdict;
     ti_command_parts *parts;
     ti_command_parts *in_windows; /* NULL: it has not one chunk, or there are no windows */
+    ti_command_stage_parts *in_stages;
 } ti_command_overlap;
 
 /* What is kept of how to cut for what is late now, or NULL (late.c). */

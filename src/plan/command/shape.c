@@ -164,9 +164,10 @@ static ti_command_parts *new_parts(ti_arena *arena)
 static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     const bool one = known->split->own_count == 1;
-    known->overlap = (ti_command_overlap){ TI_OVERLAP_OFF, NULL, NULL };
+    known->overlap = (ti_command_overlap){ .verdict = TI_OVERLAP_OFF };
     if (one && graph->system->latency_tasks > 1) {
         known->overlap.in_windows = new_parts(arena);
+        known->overlap.in_stages = TI_ARENA_NEW(arena, ti_command_stage_parts);
     }
     if (graph->system->num_nodes > 1) {
         known->overlap.verdict = one ? ti_overlap_admits(graph->system, shape) : TI_OVERLAP_CHUNKS;

@@ -23,6 +23,8 @@ typedef struct ti_cycle_step {
     uint32_t reductions; /* of an execution: the steps that follow it, of commands of their own */
     uint32_t pieces;     /* of an execution without template: as many steps, the first of which says so; else 0 */
     uint32_t ahead;      /* of these */
+    uint32_t part, parts; /* of a message of several: of all of its instructions; parts 0: it is none */
+    int peer;
     uint32_t access;     /* of a reduction */
     bool takes_old;      /* the same */
 } ti_cycle_step;
@@ -69,10 +71,7 @@ static inline bool ti_command_is_horizon(const ti_command *command)
     return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
 }
 /* How many instructions the command became, if it can be repeated. */
-static inline size_t ti_cycle_instructions(const ti_command *command)
-{
-    return command->kind == TI_COMMAND_EXECUTE ? command->as.execute.pieces : 1;
-}
+size_t ti_cycle_instructions(const ti_command *command);
 /* Record that the command became those instructions, if that can be repeated. */
 bool ti_cycle_record(struct ti_instruction_graph *graph, const ti_command *command,
                      const ti_instruction *const *instruction);
@@ -81,6 +80,8 @@ bool ti_cycle_is_step(const struct ti_instruction_graph *graph, size_t at, const
                       size_t left);
 /* Compile that command, and the reductions after it together with it. */
 void ti_cycle_take_step(struct ti_instruction_graph *graph, size_t at, const ti_command *const *command);
+/* The instruction of a step, to which dependencies may be added, until it is emitted: for bundle.c. */
+ti_instruction *ti_cycle_start(struct ti_instruction_graph *graph, const ti_cycle_step *step, const ti_task *task);
 /* Tell the trackers what the step has touched in the round at hand. */
 void ti_cycle_tell_step(struct ti_instruction_graph *graph, size_t at);
 

@@ -104,7 +104,7 @@ static bool record_message(ti_cycle *c, const ti_command *command, const ti_inst
 {
     const bool send = command->kind == TI_COMMAND_SEND;
     if (i->kind != (send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE) || i->as.transfer.version ||
-        i->as.transfer.planned || command->as.transfer.bundle) {
+        i->as.transfer.planned) {
         return false;
     }
     record_boxes(c, i->as.transfer.box, i->as.transfer.boxes, s);
@@ -194,9 +194,60 @@ static bool record_step(ti_instruction_graph *graph, const ti_command *command, 
     return true;
 }
 
+static inline bool is_part(const ti_command *command)
+{
+    return (command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE) && command->as.transfer.bundle;
+}
+
+/* Of a message of several parts: who packs or unpacks depends on what trackers say of the buffer; on all else when it
+ * is repeated. */
+static bool record_of_part(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                           uint32_t number)
+{
+    const bool send = command->kind == TI_COMMAND_SEND, copy = i->kind == TI_INSTRUCTION_COPY;
+    const ti_buffer_info *buffer = command->as.transfer.buffer;
+    ti_cycle *c = &graph->cycle;
+    ti_cycle_step s = { .instruction = *i, .serial = command->task->shape->serial, .dep = c->dep.count };
+    if (!copy && i->kind != (send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE)) {
+        return false;
+    }
+    s.part = command->as.transfer.part;
+    s.parts = command->as.transfer.bundle->parts;
+    s.peer = command->as.transfer.peer;
+    s.pieces = number == 0 ? (uint32_t)ti_instruction_part_instructions(command) : 0;
+    s.applied = graph->emit.era.applied;
+    if (copy) {
+        s.deps = i->deps - i->as.copy.apart;
+        s.touch = c->touch.count;
+        s.touches = 1;
+        ti_vec_push(&c->touch, ((ti_template_touch){ ti_instruction_memory(graph, buffer, TI_HOST_MEMORY),
+                                                     buffer->slot, !send, i->as.copy.box }));
+    } else {
+        record_boxes(c, i->as.transfer.box, i->as.transfer.boxes, &s);
+    }
+    for (uint32_t k = 0; k < s.deps; k++) {
+        ti_vec_push(&c->dep, i->dep[k]);
+    }
+    ti_vec_push(&c->step, s);
+    return true;
+}
+
+size_t ti_cycle_instructions(const ti_command *command)
+{
+    return command->kind == TI_COMMAND_EXECUTE ? command->as.execute.pieces
+           : is_part(command)                  ? ti_instruction_part_instructions(command)
+                                               : 1;
+}
+
 bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction)
 {
     bool can = true;
+    for (uint32_t k = 0; can && is_part(command) && k < ti_cycle_instructions(command); k++) {
+        can = record_of_part(graph, command, instruction[k], k);
+    }
+    if (is_part(command)) {
+        return can;
+    }
     for (uint32_t k = 0; can && k < ti_cycle_instructions(command); k++) {
         can = record_step(graph, command, instruction[k], k);
     }
@@ -281,7 +332,8 @@ bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_com
     switch (first->kind) {
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        return is_same_message(&graph->cycle, s, first);
+        return s->parts ? ti_instruction_part_is_same(graph, first, s) && ti_instruction_part_has_memory(graph, first)
+                        : is_same_message(&graph->cycle, s, first);
     case TI_COMMAND_COLLECTIVE:
         return s->what && !s->staging && first->as.collective.buffer == s->instruction.as.collective.buffer &&
                first->as.collective.what->serial == s->what;
@@ -408,6 +460,22 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
     }
 }
 
+ti_instruction *ti_cycle_start(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
+{
+    const ti_cycle *c = &graph->cycle;
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_instruction *i = ti_arena_copy(arena, &s->instruction, sizeof(*i));
+    if (s->boxes) {
+        i->as.transfer.box = ti_arena_copy(arena, &c->box.data[s->box], s->boxes * sizeof(ti_instruction_box));
+    }
+    ti_emit_begin(&graph->emit, i, task);
+    for (uint32_t k = 0; k < s->deps; k++) {
+        ti_deps_add(&graph->emit.deps, c->dep.data[s->dep + k] + c->shift);
+    }
+    TI_ASSERT(i->id == s->instruction.id + c->shift);
+    return i;
+}
+
 static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
 {
     for (uint32_t k = 0; k < s->pieces; k++) {
@@ -426,7 +494,11 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
     switch (command[0]->kind) {
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
-        take_message(graph, s, command[0]);
+        if (s->parts) {
+            ti_instruction_repeat_part(graph, command[0], s);
+        } else {
+            take_message(graph, s, command[0]);
+        }
         return;
     case TI_COMMAND_COLLECTIVE:
         take_collective(graph, s, command[0]);
@@ -474,7 +546,9 @@ void ti_cycle_tell_step(ti_instruction_graph *graph, size_t at)
     const ti_instruction *i = &s->instruction;
     ti_deps *deps = &graph->emit.deps;
     ti_deps_start(deps, i->id + c->shift);
-    if (i->kind == TI_INSTRUCTION_EPOCH) {
+    if (s->parts) {
+        tell_touches(&c->touch.data[s->touch], s->touches, deps);
+    } else if (i->kind == TI_INSTRUCTION_EPOCH) {
         ti_era_apply(&graph->emit.era, s->applied + c->shift);
     } else if (i->kind == TI_INSTRUCTION_REDUCE) {
         ti_tracker *t = &ti_instruction_memory(graph, i->as.reduce.buffer, TI_HOST_MEMORY)->tracker;

@@ -42,6 +42,13 @@ typedef struct ti_staging {
     size_t elements, slot_bytes;
 } ti_staging;
 
+/* Memory of a part of a message, used last by `after`. */
+typedef struct ti_unbundled {
+    uint64_t allocation;
+    size_t bytes;
+    uint64_t after;
+} ti_unbundled;
+
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
     uint32_t first, count;
@@ -85,6 +92,7 @@ struct ti_instruction_graph {
     TI_VEC(uint64_t) awaited;  /* by the kernel that is compiled: whoever has its staging memory */
     ti_keeper keeper;
     TI_VEC(struct ti_open_bundle *) bundle; /* not sent yet, or not all unpacked */
+    TI_VEC(ti_unbundled) unbundled;         /* not used any more */
     struct {
         uint64_t task;
         size_t first, end;
@@ -194,9 +202,17 @@ void ti_instruction_want_transfer(ti_instruction_graph *graph, const ti_command 
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
-/* bundle.c: called by graph.c. */
+/* bundle.c: called by graph.c, window.c and cycle_step.c. */
 void ti_instruction_compile_part(ti_instruction_graph *graph, const ti_command *transfer);
+/* A window has ended: the memory of its messages may be used again. */
+void ti_instruction_give_unbundled(ti_instruction_graph *graph);
 void ti_instruction_bundles_fini(ti_instruction_graph *graph);
+/* How many instructions a part becomes: as many steps, of which this is the first one. */
+size_t ti_instruction_part_instructions(const ti_command *transfer);
+bool ti_instruction_part_is_same(const ti_instruction_graph *graph, const ti_command *transfer,
+                                 const ti_cycle_step *step);
+bool ti_instruction_part_has_memory(const ti_instruction_graph *graph, const ti_command *transfer);
+void ti_instruction_repeat_part(ti_instruction_graph *graph, const ti_command *transfer, const ti_cycle_step *step);
 
 /* ---- collective.c: called by graph.c */
 

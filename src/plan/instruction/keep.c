@@ -2,17 +2,18 @@
  * size on the same device, since large memory is costly to get, and to touch for the first time.
  *
  * Users depend on the last users before them, which belong to earlier tasks. So that small reductions which do not
- * depend on each other overlap, memory is used again only when there is enough of it for several. What horizons pass by
- * is freed, and everything where memory is short: the limit counts what is kept as free. */
+ * depend on each other overlap, memory is used again only when there is enough of it for several. Parts of messages
+ * (bundle.c) have a host memory of their own, whose last users are in a window before: there one is enough. What
+ * horizons pass by is freed, and everything where memory is short: the limit counts what is kept as free. */
 #include "plan/instruction/staging.h"
 
 enum { MAX_HORIZONS = 8, MAX_SPARE = 16, SPARE_BYTES = 1 << 20 };
 
 /* As many small ones overlap. Kernels that fill large ones have all workers, and more memory would not stay in caches.
  */
-static uint32_t spare_of(size_t bytes)
+static uint32_t spare_of(int device, size_t bytes)
 {
-    return (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MAX_SPARE), (size_t)1);
+    return device == TI_FOR_BUNDLES ? 1 : (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MAX_SPARE), (size_t)1);
 }
 
 /* Those of one size on one device: the index, or the count. */
@@ -65,7 +66,7 @@ static void free_kept(ti_instruction_graph *graph, const ti_task *task, size_t i
 {
     const ti_kept k = graph->keeper.kept.data[i];
     remove_kept(graph, i);
-    ti_emit_unstaging(&graph->emit, task, k.device, k.bytes, k.allocation, k.after, k.afters);
+    ti_emit_unstaging(&graph->emit, task, TI_MAX(k.device, 0), k.bytes, k.allocation, k.after, k.afters);
 }
 
 static uint64_t allocate(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
@@ -73,7 +74,7 @@ static uint64_t allocate(ti_instruction_graph *graph, const ti_task *task, int d
 {
     uint64_t allocation;
     ti_instruction_make_room(graph, task, bytes);
-    uint64_t id = ti_emit_staging(&graph->emit, task, device, bytes, &allocation);
+    uint64_t id = ti_emit_staging(&graph->emit, task, TI_MAX(device, 0), bytes, &allocation);
     *after = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &id, sizeof(id));
     *afters = 1;
     return allocation;
@@ -101,13 +102,13 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
                                  uint64_t allocation, const uint64_t *after, size_t count)
 {
     if (count > TI_KEPT_USERS) {
-        ti_emit_unstaging(&graph->emit, task, device, bytes, allocation, after, count);
+        ti_emit_unstaging(&graph->emit, task, TI_MAX(device, 0), bytes, allocation, after, count);
         return;
     }
     ti_keeper *keeper = &graph->keeper;
     size_t kind = find_kind(keeper, device, bytes);
     if (kind == keeper->kinds.count) {
-        ti_vec_push(&keeper->kinds, ((ti_kept_kind){ bytes, device, 0, spare_of(bytes) }));
+        ti_vec_push(&keeper->kinds, ((ti_kept_kind){ bytes, device, 0, spare_of(device, bytes) }));
     }
     keeper->kinds.data[kind].kept++;
     TI_ASSERT(count > 0);

@@ -30,8 +30,10 @@ void ti_instruction_free_staging(ti_instruction_graph *graph, const ti_staging *
 
 void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s);
 
-/* ---- keep.c: called by staging.c (take, give), by graph.c and cycle.c */
+/* ---- keep.c: called by staging.c and bundle.c (take, give), by graph.c and cycle.c */
 
+/* Instead of a device: the host, for parts of messages. */
+enum { TI_FOR_BUNDLES = -1 };
 /* Staging memory: its users wait for `after`, which lies in the arena. */
 uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task *task, int device, size_t bytes,
                                      const uint64_t **after, size_t *afters);

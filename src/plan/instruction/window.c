@@ -361,6 +361,7 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
     if (commands.count == 0) { /* a task that runs elsewhere: what waits does so for more */
         return (ti_instruction_batch){ graph->emit.batch.data, 0 };
     }
+    ti_instruction_give_unbundled(graph);
     for (size_t at = 0, count; at < commands.count; at += count) {
         count = ti_cycle_segment(commands.command + at, commands.count - at);
         add_segment(graph, commands.command + at, count);
