@@ -187,10 +187,17 @@ bool ti_attendant_start(ti_attendant *a, const ti_attendant_desc *desc)
 
 void ti_attendant_stop(ti_attendant *a)
 {
-    if (a->started) {
+    if (a->started && !is_over(a)) {
         atomic_store_explicit(&a->stop, true, memory_order_release);
         ti_attendant_wake(a);
         pthread_join(a->thread, NULL);
+    }
+}
+
+void ti_attendant_fini(ti_attendant *a)
+{
+    ti_attendant_stop(a);
+    if (a->started) {
         close_descriptors(a);
         a->started = false;
     }

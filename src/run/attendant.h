@@ -36,7 +36,9 @@ typedef struct ti_attendant {
 
 /* False if the system does not grant the thread, or two descriptors. */
 bool ti_attendant_start(ti_attendant *attendant, const ti_attendant_desc *desc);
-void ti_attendant_stop(ti_attendant *attendant); /* also one that was not started */
+/* Also one that was not started. Others may still set its timer after the first, and not after the second. */
+void ti_attendant_stop(ti_attendant *attendant);
+void ti_attendant_fini(ti_attendant *attendant);
 
 void ti_attendant_wake(ti_attendant *attendant);
 void ti_attendant_set_timer(ti_attendant *attendant, uint64_t due);

@@ -256,14 +256,15 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 void ti_runtime_destroy(ti_runtime *rt)
 {
     ti_siblings_leave(&rt->member);
+    ti_attendant_stop(&rt->attendant);
     atomic_store_explicit(&rt->stop, true, memory_order_release);
     ti_lot_wake(&rt->progress.lot, INT32_MAX);
     for (int i = 0; i < rt->started; i++) {
         pthread_join(rt->threads[i], NULL);
     }
     ti_devices_stop(rt->device, &rt->system);
-    ti_attendant_stop(&rt->attendant); /* whoever has had the executor role may have set its timer */
-    if (rt->executor) {                /* not where starting failed */
+    ti_attendant_fini(&rt->attendant);
+    if (rt->executor) { /* not where starting failed */
         ti_executor_destroy(rt->executor);
     }
     ti_devices_destroy(rt->device, &rt->system);

@@ -486,10 +486,10 @@ static gen_task random_step(gen_rng *rng, int64_t size)
                                    .mode = gen_chance(rng, 40) ? TACIT_UPDATE : TACIT_WRITE,
                                    .mapper = tacit_one_to_one() };
     if (gen_chance(rng, 40)) {
-        task.access[task.accesses++] = (gen_access){ .buffer = (to + 2) % FIELDS,
-                                                     .mode = TACIT_READ,
-                                                     .mapper = tacit_neighborhood((size_t)gen_between(rng, 0, 1), 0,
-                                                                                  0) };
+        task.access[task.accesses++] =
+            (gen_access){ .buffer = (to + 2) % FIELDS,
+                          .mode = TACIT_READ,
+                          .mapper = tacit_neighborhood((size_t)gen_between(rng, 0, 1), 0, 0) };
     }
     return task;
 }
@@ -503,8 +503,8 @@ static gen_program *windows_program(uint64_t seed, gen_rng *rng)
     program->seed = seed;
     program->nodes = (int)gen_between(rng, 2, 5);
     for (int f = 0; f < FIELDS; f++) {
-        ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1((size_t)size),
-                                                     .elem_size = sizes[gen_between(rng, 0, 3)] }));
+        ti_vec_push(&program->buffer,
+                    ((gen_buffer){ .range = tacit_range1((size_t)size), .elem_size = sizes[gen_between(rng, 0, 3)] }));
         ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = f }));
         gen_task first = { .range = tacit_range1((size_t)size), .accesses = 1, .place = -1 };
         first.access[0] = (gen_access){ .buffer = f, .mode = TACIT_WRITE, .mapper = tacit_one_to_one() };
@@ -647,7 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(what_touches_the_same_is_ordered),
                                         cmocka_unit_test(loops_are_as_if_derived),
-        cmocka_unit_test(windows_are_as_if_derived),
+                                        cmocka_unit_test(windows_are_as_if_derived),
                                         cmocka_unit_test(writes_wait_for_early_sends),
                                         cmocka_unit_test(gaps_of_allocations_wait_for_them) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void it_looks_where_nobody_naps(void **state)
     assert_int_equal(atomic_load(&s.looked), 0);
     atomic_store(&s.timed.napping, 0);
     wait_until(&s, &s.looked, LEAST);
-    ti_attendant_stop(&s.attendant);
+    ti_attendant_fini(&s.attendant);
 }
 
 /* Also at the time that is known: who naps is there first. */
@@ -76,7 +76,7 @@ static void it_leaves_what_is_due_to_who_naps(void **state)
     atomic_store(&s.timed.napping, 0);
     ti_attendant_wake(&s.attendant);
     wait_until(&s, &s.looked, LEAST);
-    ti_attendant_stop(&s.attendant);
+    ti_attendant_fini(&s.attendant);
 }
 
 int main(void)

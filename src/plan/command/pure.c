@@ -303,7 +303,8 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
     ti_command_pure *p = &graph->pure;
     size_t k = 0;
     count_window(graph, verdict, closer);
-    const bool staged = graph->system->latency_staged && ti_command_is_distributed(graph);
+    const bool staged = ti_command_is_distributed(graph) &&
+                        (graph->system->latency_staged || ti_command_has_common_messages(graph));
     ti_stage_verdict stages = staged ? ti_command_find_stages(graph) : TI_STAGE_FITS;
     if (graph->system->explain) {
         ti_command_look_at_window(graph, verdict, closer, stages);

@@ -147,7 +147,9 @@ const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_t
 /* stage.c: windows in stages. */
 /* States have lost their numbers. */
 void ti_command_forget_alone(ti_command_pure *pure);
-/* Find the stages of the window at hand, if it has such; then margins are theirs. */
+/* Find the stages of the window at hand, if it has such; then margins are theirs. With strategy `halo`, where nothing
+ * is sent of what the window computes, the messages of several buffers can be one then. */
+bool ti_command_has_common_messages(const struct ti_command_graph *graph);
 ti_stage_verdict ti_command_find_stages(struct ti_command_graph *graph);
 /* bundle.c: what staged windows send. */
 /* The transfer is a part of a bundle: gives it its number. */

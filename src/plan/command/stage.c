@@ -307,12 +307,56 @@ static ti_stage_verdict stage_by_depths(ti_command_graph *graph)
     ti_stage_verdict verdict = ti_window_stages(p->task.data, p->task.count, p->margin.data, lies, graph,
                                                 p->stage.data);
     for (size_t t = 0; t < p->task.count && verdict == TI_STAGE_FITS; t++) {
-        const ti_stage *stage = &p->stage.data[t];
+        ti_stage *stage = &p->stage.data[t];
+        if (!graph->system->latency_staged) { /* nodes compute all that is there of the window for themselves */
+            stage->ahead = none;
+            continue;
+        }
         ti_spread_unref(p->spread.data[t]);
         p->margin.data[t] = stage->around ? none : stage->margin;
         p->spread.data[t] = stage->around ? ti_spread_around(&stage->margin, &stage->depth) : NULL;
     }
     return verdict;
+}
+
+static bool writes(const ti_shape *shape, const ti_buffer_info *buffer)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < shape->accesses; i++) {
+        any |= shape->access[i].buffer == buffer && ti_access_writes(&shape->access[i]);
+    }
+    return any;
+}
+
+/* Of so many buffers a task of the window reads what no earlier one has written. */
+static size_t count_read_first(const ti_command_pure *p)
+{
+    const ti_buffer_info *read[TACIT_MAX_ACCESSES];
+    size_t count = 0;
+    for (size_t t = 0; t < p->task.count; t++) {
+        const ti_shape *shape = p->task.data[t].shape;
+        for (uint32_t i = 0; i < shape->accesses && count < TI_COUNT(read); i++) {
+            const ti_buffer_info *buffer = shape->access[i].buffer;
+            bool known = !ti_access_reads(&shape->access[i]);
+            for (size_t k = 0; k < count && !known; k++) {
+                known = read[k] == buffer;
+            }
+            for (size_t w = 0; w < t && !known; w++) {
+                known = writes(p->task.data[w].shape, buffer);
+            }
+            if (!known) {
+                read[count++] = buffer;
+            }
+        }
+    }
+    return count;
+}
+
+/* What comes of one buffer is one message for each neighbour by itself, and need not be packed. Nothing is held, so
+ * that lookahead finds what it would find. */
+bool ti_command_has_common_messages(const ti_command_graph *graph)
+{
+    return !graph->system->latency_tiles && graph->window.held.count == 0 && count_read_first(&graph->pure) > 1;
 }
 
 ti_stage_verdict ti_command_find_stages(ti_command_graph *graph)
@@ -327,9 +371,9 @@ ti_stage_verdict ti_command_find_stages(ti_command_graph *graph)
     ti_vec_reserve(&p->stage, p->task.count);
     p->stage.count = p->task.count;
     if (is_listed(p)) { /* nodes need no margins, but lists of items */
-        return stage_alone(graph);
+        return graph->system->latency_staged ? stage_alone(graph) : TI_STAGE_CUSTOM;
     }
     ti_stage_verdict verdict = stage_by_depths(graph);
     const bool lists = verdict == TI_STAGE_SPLITS || verdict == TI_STAGE_CUSTOM;
-    return lists && p->task.count > 1 ? stage_alone(graph) : verdict;
+    return lists && graph->system->latency_staged && p->task.count > 1 ? stage_alone(graph) : verdict;
 }

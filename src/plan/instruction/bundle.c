@@ -22,10 +22,10 @@ typedef struct ti_open_bundle {
     uint64_t counter;
     int peer;
     bool send;
-    uint32_t done;           /* parts that have been packed, or unpacked */
-    uint64_t received;       /* the instruction that receives all of them */
+    uint32_t done;            /* parts that have been packed, or unpacked */
+    uint64_t received;        /* the instruction that receives all of them */
     TI_VEC(bundle_slot) slot; /* of the parts' boxes */
-    TI_VEC(uint64_t) ready;  /* who packs */
+    TI_VEC(uint64_t) ready;   /* who packs */
 } ti_open_bundle;
 
 static void allocate(ti_instruction_graph *graph, const ti_task *task, ti_open_bundle *b, const ti_bundle_part *part)
@@ -77,8 +77,7 @@ static ti_instruction *start_message(ti_instruction_graph *graph, const ti_task 
 {
     size_t size = common_size(b->bundle), n = 0;
     ti_instruction *message = ti_emit_start(&graph->emit, b->send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE, task);
-    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box,
-                                             b->slot.count);
+    ti_instruction_box *box = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box, b->slot.count);
     for (uint32_t p = 0; p < b->bundle->parts; p++) {
         const ti_bundle_part *part = &b->bundle->part[p];
         for (uint32_t i = 0; i < part->boxes; i++, n++) {
@@ -95,11 +94,28 @@ static ti_instruction *start_message(ti_instruction_graph *graph, const ti_task 
     return message;
 }
 
+/* The instruction that was recorded, to which dependencies may be added until it is emitted. */
+static ti_instruction *start_step(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
+{
+    const ti_cycle *c = &graph->cycle;
+    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
+    ti_instruction *i = ti_arena_copy(arena, &s->instruction, sizeof(*i));
+    if (s->boxes) {
+        i->as.transfer.box = ti_arena_copy(arena, &c->box.data[s->box], s->boxes * sizeof(ti_instruction_box));
+    }
+    ti_emit_begin(&graph->emit, i, task);
+    for (uint32_t k = 0; k < s->deps; k++) {
+        ti_deps_add(&graph->emit.deps, c->dep.data[s->dep + k] + c->shift);
+    }
+    TI_ASSERT(i->id == s->instruction.id + c->shift);
+    return i;
+}
+
 /* Derived, or the one of the step. Its boxes are its own. */
 static uint64_t emit_message(ti_instruction_graph *graph, const ti_task *task, const ti_open_bundle *b,
                              const ti_cycle_step *step)
 {
-    ti_instruction *message = step ? ti_cycle_start(graph, step, task) : start_message(graph, task, b);
+    ti_instruction *message = step ? start_step(graph, step, task) : start_message(graph, task, b);
     ti_instruction_box *box = (ti_instruction_box *)(uintptr_t)message->as.transfer.box;
     message->as.transfer.counter = b->counter;
     for (size_t n = 0; n < b->slot.count; n++) {
@@ -154,7 +170,7 @@ static ti_instruction *start_copy(ti_instruction_graph *graph, const ti_command 
 static uint64_t copy_box(ti_instruction_graph *graph, const ti_command *c, const ti_box *box, const bundle_slot *slot,
                          uint64_t received, const ti_cycle_step *step)
 {
-    ti_instruction *copy = step ? ti_cycle_start(graph, step, c->task) : start_copy(graph, c, box);
+    ti_instruction *copy = step ? start_step(graph, step, c->task) : start_copy(graph, c, box);
     ti_deps *deps = &graph->emit.deps;
     (received ? &copy->as.copy.from : &copy->as.copy.to)->allocation = slot->allocation;
     if (received) {

@@ -99,7 +99,7 @@ static void finish_recording(ti_instruction_graph *graph)
 {
     ti_cycle *c = &graph->cycle;
     c->length = c->shift = graph->emit.next_id - c->first;
-    if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES) {
+    if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES && graph->emit.era.applied) {
         describe(graph, &c->after);
         if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
             c->phase = TI_CYCLE_REPEATS;

@@ -20,13 +20,13 @@ typedef struct ti_cycle_step {
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
     size_t dep, box, touch, view; /* the first of each of these, */
     uint32_t deps, boxes, touches;
-    uint32_t reductions; /* of an execution: the steps that follow it, of commands of their own */
-    uint32_t pieces;     /* of an execution without template: as many steps, the first of which says so; else 0 */
-    uint32_t ahead;      /* of these */
+    uint32_t reductions;  /* of an execution: the steps that follow it, of commands of their own */
+    uint32_t pieces;      /* of an execution without template: as many steps, the first of which says so; else 0 */
+    uint32_t ahead;       /* of these */
     uint32_t part, parts; /* of a message of several: of all of its instructions; parts 0: it is none */
     int peer;
-    uint32_t access;     /* of a reduction */
-    bool takes_old;      /* the same */
+    uint32_t access; /* of a reduction */
+    bool takes_old;  /* the same */
 } ti_cycle_step;
 
 typedef enum ti_cycle_phase { TI_CYCLE_LOOKS, TI_CYCLE_RECORDS, TI_CYCLE_REPEATS } ti_cycle_phase;
@@ -80,8 +80,6 @@ bool ti_cycle_is_step(const struct ti_instruction_graph *graph, size_t at, const
                       size_t left);
 /* Compile that command, and the reductions after it together with it. */
 void ti_cycle_take_step(struct ti_instruction_graph *graph, size_t at, const ti_command *const *command);
-/* The instruction of a step, to which dependencies may be added, until it is emitted: for bundle.c. */
-ti_instruction *ti_cycle_start(struct ti_instruction_graph *graph, const ti_cycle_step *step, const ti_task *task);
 /* Tell the trackers what the step has touched in the round at hand. */
 void ti_cycle_tell_step(struct ti_instruction_graph *graph, size_t at);
 

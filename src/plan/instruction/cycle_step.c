@@ -220,8 +220,8 @@ static bool record_of_part(ti_instruction_graph *graph, const ti_command *comman
         s.deps = i->deps - i->as.copy.apart;
         s.touch = c->touch.count;
         s.touches = 1;
-        ti_vec_push(&c->touch, ((ti_template_touch){ ti_instruction_memory(graph, buffer, TI_HOST_MEMORY),
-                                                     buffer->slot, !send, i->as.copy.box }));
+        ti_vec_push(&c->touch, ((ti_template_touch){ ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), buffer->slot,
+                                                     !send, i->as.copy.box }));
     } else {
         record_boxes(c, i->as.transfer.box, i->as.transfer.boxes, &s);
     }
@@ -458,22 +458,6 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
     for (uint32_t k = 1; k <= s->reductions; k++) {
         take_reduction(graph, &s[k], command[k], staging[k - 1]);
     }
-}
-
-ti_instruction *ti_cycle_start(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
-{
-    const ti_cycle *c = &graph->cycle;
-    ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
-    ti_instruction *i = ti_arena_copy(arena, &s->instruction, sizeof(*i));
-    if (s->boxes) {
-        i->as.transfer.box = ti_arena_copy(arena, &c->box.data[s->box], s->boxes * sizeof(ti_instruction_box));
-    }
-    ti_emit_begin(&graph->emit, i, task);
-    for (uint32_t k = 0; k < s->deps; k++) {
-        ti_deps_add(&graph->emit.deps, c->dep.data[s->dep + k] + c->shift);
-    }
-    TI_ASSERT(i->id == s->instruction.id + c->shift);
-    return i;
 }
 
 static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)

@@ -11,6 +11,7 @@
 #define TI_INSTRUCTION_IMPL_H
 
 #include "base/check.h"
+#include "plan/instruction/bundle.h"
 #include "plan/instruction/cycle.h"
 #include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
@@ -41,13 +42,6 @@ typedef struct ti_staging {
     uint32_t own_slots, slots; /* slots: with those of received results */
     size_t elements, slot_bytes;
 } ti_staging;
-
-/* Memory of a part of a message, used last by `after`. */
-typedef struct ti_unbundled {
-    uint64_t allocation;
-    size_t bytes;
-    uint64_t after;
-} ti_unbundled;
 
 /* The slots of a piece within a staging allocation. */
 typedef struct ti_slot_range {
@@ -202,17 +196,6 @@ void ti_instruction_want_transfer(ti_instruction_graph *graph, const ti_command 
 size_t ti_instruction_count_allocated(ti_instruction_graph *graph, const ti_command *const *command, size_t left);
 /* Compile some messages from `index` in the window on, and say how many. */
 size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t index);
-/* bundle.c: called by graph.c, window.c and cycle_step.c. */
-void ti_instruction_compile_part(ti_instruction_graph *graph, const ti_command *transfer);
-/* A window has ended: the memory of its messages may be used again. */
-void ti_instruction_give_unbundled(ti_instruction_graph *graph);
-void ti_instruction_bundles_fini(ti_instruction_graph *graph);
-/* How many instructions a part becomes: as many steps, of which this is the first one. */
-size_t ti_instruction_part_instructions(const ti_command *transfer);
-bool ti_instruction_part_is_same(const ti_instruction_graph *graph, const ti_command *transfer,
-                                 const ti_cycle_step *step);
-bool ti_instruction_part_has_memory(const ti_instruction_graph *graph, const ti_command *transfer);
-void ti_instruction_repeat_part(ti_instruction_graph *graph, const ti_command *transfer, const ti_cycle_step *step);
 
 /* ---- collective.c: called by graph.c */
 

@@ -13,7 +13,9 @@ enum { MAX_HORIZONS = 8, MAX_SPARE = 16, SPARE_BYTES = 1 << 20 };
  */
 static uint32_t spare_of(int device, size_t bytes)
 {
-    return device == TI_FOR_BUNDLES ? 1 : (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MAX_SPARE), (size_t)1);
+    return device == TI_FOR_BUNDLES
+               ? 1
+               : (uint32_t)TI_MAX(TI_MIN(SPARE_BYTES / TI_MAX(bytes, (size_t)1), (size_t)MAX_SPARE), (size_t)1);
 }
 
 /* Those of one size on one device: the index, or the count. */
