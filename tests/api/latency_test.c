@@ -327,7 +327,7 @@ static void tiled(run_fn *fn)
     for (int nodes = 1; nodes <= 4; nodes++) {
         for (size_t d = 0; d < TI_COUNT(devices); d++) {
             const char *tile = nodes > 2 ? "500" : "1500";
-            const result off = run_tiled(fn, nodes, &(tiling){ "halo:4", NULL, devices[d] }, 0);
+            const result off = run_tiled(fn, nodes, &(tiling){ "halo:4", "1G", devices[d] }, 0);
             const result on = run_tiled(fn, nodes, &(tiling){ "halo:4", tile, devices[d] }, 5 * (uint64_t)nodes + d);
             assert_memory_equal(on.a, alone.a, sizeof(on.a));
             assert_memory_equal(on.b, alone.b, sizeof(on.b));

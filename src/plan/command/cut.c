@@ -135,12 +135,32 @@ static const struct ti_command_late *keep_late(const ti_command_pure *p, ti_aren
     return ti_arena_copy(arena, p->late.data, p->late.count * sizeof(*p->late.data));
 }
 
+/* Where that is kept: made when the shape is in a window for the first time. NULL: it comes once. */
+static ti_command_parts *window_parts(const ti_command_shape *known)
+{
+    ti_command_shape *shape = (ti_command_shape *)(uintptr_t)known;
+    if (known->serial && !known->overlap.in_windows) {
+        shape->overlap.in_windows = TI_ARENA_NEW(&shape->pieces, ti_command_parts);
+        shape->overlap.in_windows->arena = &shape->pieces;
+    }
+    return known->overlap.in_windows;
+}
+
+static ti_command_stage_parts *stage_parts(const ti_command_shape *known)
+{
+    ti_command_shape *shape = (ti_command_shape *)(uintptr_t)known;
+    if (known->serial && !known->overlap.in_stages) {
+        shape->overlap.in_stages = TI_ARENA_NEW(&shape->pieces, ti_command_stage_parts);
+    }
+    return known->overlap.in_stages;
+}
+
 /* A loop of windows cuts the same again. */
 static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
 {
     ti_command_pure *p = &graph->pure;
-    ti_command_parts *parts = known->overlap.in_windows;
-    const ti_command_cut_in *kept = ti_command_find_cut(graph, parts);
+    ti_command_parts *parts = window_parts(known);
+    const ti_command_cut_in *kept = parts ? ti_command_find_cut(graph, parts) : NULL;
     if (kept) {
         ti_vec_clear(&p->late);
         for (size_t i = 0; i < kept->afters; i++) {
@@ -148,7 +168,7 @@ static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, 
         }
         return *kept;
     }
-    if (parts->count == TI_CUTS_KEPT) {
+    if (!parts || parts->count == TI_CUTS_KEPT) {
         return cut(graph, task, known, ti_command_arena(graph));
     }
     size_t lates, afters;
@@ -166,7 +186,7 @@ const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, con
                                uint32_t *pieces, uint32_t *ahead)
 {
     *pieces = known->own_pieces;
-    if (!graph->pure.cuts || !known->overlap.in_windows || graph->pure.late.count > MAX_LATE) {
+    if (!graph->pure.cuts || known->split->own_count != 1 || graph->pure.late.count > MAX_LATE) {
         graph->pure.cuts = false;
         return known->piece;
     }
@@ -247,9 +267,9 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
 {
     const ti_command_pure *p = &graph->pure;
     const ti_stage *stage = p->alone ? NULL : &p->stage.data[p->staging - 1];
-    ti_command_stage_parts *parts = known->overlap.in_stages;
-    TI_ASSERT(known->split->own_count == 1 && parts);
-    for (int i = 0; stage && i < parts->count; i++) {
+    ti_command_stage_parts *parts = stage ? stage_parts(known) : NULL;
+    TI_ASSERT(known->split->own_count == 1);
+    for (int i = 0; parts && i < parts->count; i++) {
         const ti_command_stage_cut *k = &parts->kept[i];
         if (ti_margin_equal(&k->depth, &stage->depth) && ti_margin_equal(&k->first, &stage->ahead)) {
             *pieces = k->pieces;
@@ -257,13 +277,13 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
             return k->piece;
         }
     }
-    if (!stage || parts->count == TI_CUTS_KEPT) {
+    if (!parts || parts->count == TI_CUTS_KEPT) {
         return cut_stage(graph, task, known, ti_command_arena(graph), pieces, ahead);
     }
     ti_command_stage_cut *fresh = &parts->kept[parts->count++];
     fresh->depth = stage->depth;
     fresh->first = stage->ahead;
-    fresh->piece = cut_stage(graph, task, known, known->overlap.in_windows->arena, &fresh->pieces, &fresh->ahead);
+    fresh->piece = cut_stage(graph, task, known, (ti_arena *)(uintptr_t)&known->pieces, &fresh->pieces, &fresh->ahead);
     *pieces = fresh->pieces;
     *ahead = fresh->ahead;
     return fresh->piece;

@@ -46,7 +46,7 @@ typedef struct ti_command_stage_parts {
 typedef struct ti_command_overlap {
     ti_overlap verdict;
     ti_command_parts *parts;
-    ti_command_parts *in_windows; /* NULL: it has not one chunk, or there are no windows */
+    ti_command_parts *in_windows; /* NULL: it was in none */
     ti_command_stage_parts *in_stages;
 } ti_command_overlap;
 

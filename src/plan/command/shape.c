@@ -154,26 +154,16 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     known->own_pieces = (uint32_t)split->own_count;
 }
 
-static ti_command_parts *new_parts(ti_arena *arena)
-{
-    ti_command_parts *parts = TI_ARENA_NEW(arena, ti_command_parts);
-    parts->arena = arena;
-    return parts;
-}
-
 static void find_overlap(const ti_command_graph *graph, const ti_shape *shape, ti_command_shape *known, ti_arena *arena)
 {
     const bool one = known->split->own_count == 1;
     known->overlap = (ti_command_overlap){ .verdict = TI_OVERLAP_OFF };
-    if (one && graph->system->latency_tasks > 1) {
-        known->overlap.in_windows = new_parts(arena);
-        known->overlap.in_stages = TI_ARENA_NEW(arena, ti_command_stage_parts);
-    }
     if (graph->system->num_nodes > 1) {
         known->overlap.verdict = one ? ti_overlap_admits(graph->system, shape) : TI_OVERLAP_CHUNKS;
     }
     if (known->overlap.verdict == TI_OVERLAP_FITS) {
-        known->overlap.parts = new_parts(arena);
+        known->overlap.parts = TI_ARENA_NEW(arena, ti_command_parts);
+        known->overlap.parts->arena = arena;
     }
 }
 
