@@ -210,25 +210,37 @@ static void stamped_messages_are_late(void **state)
     close_net(&n);
 }
 
+enum { SOME = 3 };
+
+/* Node 0 sends node 2 some numbers, one after another, and then node 2 asks for the last one first. Returns how many
+ * have come. */
+static int send_and_ask(net *n, uint64_t count, uint64_t apart, uint64_t *got)
+{
+    ti_block out, in[SOME];
+    uint64_t sent, token = 0;
+    ti_payload from = whole(&out, &sent, sizeof(sent));
+    int come = 0;
+    for (uint64_t i = 0; i < count; i++, n->time += apart) {
+        sent = i + 1;
+        n->comm[0]->ops->send(n->comm[0], 2, i, &from, i);
+        settle(n, -1, &token);
+    }
+    for (uint64_t i = count; i-- > 0;) {
+        ti_payload to = whole(&in[i], &got[i], sizeof(got[i]));
+        n->comm[2]->ops->receive(n->comm[2], 0, i, &to, 10 + i);
+        come += settle(n, 2, &token);
+    }
+    return come;
+}
+
 /* What has been under way for long when somebody asks for it is there at once, and before what was sent later. */
 static void stamped_messages_have_been_late(void **state)
 {
     (void)state;
     net n;
+    uint64_t got[SOME] = { 0 }, token = 0;
     open_net(&n, 64, true);
-    ti_block out, in[3];
-    uint64_t sent = 1, got[3] = { 0 }, token = 0;
-    ti_payload from = whole(&out, &sent, sizeof(sent));
-    for (uint64_t i = 0; i < 3; i++, n.time += DELAY / 2) {
-        sent = i + 1;
-        n.comm[0]->ops->send(n.comm[0], 2, i, &from, i);
-        settle(&n, -1, &token);
-    }
-    for (uint64_t i = 3; i-- > 0;) { /* the last one first */
-        ti_payload to = whole(&in[i], &got[i], sizeof(got[i]));
-        n.comm[2]->ops->receive(n.comm[2], 0, i, &to, 10 + i);
-        settle(&n, -1, &token);
-    }
+    assert_int_equal(send_and_ask(&n, SOME, DELAY / 2, got), SOME - 1);
     assert_true(n.comm[2]->pending > 0);
     assert_int_equal(n.comm[2]->due, n.time + DELAY / 2);
     n.time += DELAY / 2;
@@ -243,19 +255,9 @@ static void stamped_messages_wait_in_order(void **state)
 {
     (void)state;
     net n;
+    uint64_t got[SOME] = { 0 }, token = 0;
     open_net(&n, 64, true);
-    ti_block out, in[2];
-    uint64_t sent = 1, got[2] = { 0 }, token = 0;
-    ti_payload from = whole(&out, &sent, sizeof(sent));
-    for (uint64_t i = 0; i < 2; i++, n.time += DELAY / 4) {
-        n.comm[0]->ops->send(n.comm[0], 2, i, &from, i);
-        settle(&n, -1, &token);
-    }
-    for (uint64_t i = 2; i-- > 0;) {
-        ti_payload to = whole(&in[i], &got[i], sizeof(got[i]));
-        n.comm[2]->ops->receive(n.comm[2], 0, i, &to, 10 + i);
-        assert_int_equal(settle(&n, 2, &token), 0);
-    }
+    assert_int_equal(send_and_ask(&n, 2, DELAY / 4, got), 0);
     assert_int_equal(n.comm[2]->due, n.time + DELAY / 2);
     n.time += DELAY / 2;
     assert_int_equal(settle(&n, 2, &token), 1);
@@ -263,6 +265,7 @@ static void stamped_messages_wait_in_order(void **state)
     n.time += DELAY / 4;
     assert_int_equal(settle(&n, 2, &token), 1);
     assert_int_equal(token, 11);
+    assert_true(got[0] == 1 && got[1] == 2);
     close_net(&n);
 }
 
