@@ -3,7 +3,8 @@
  *
  * The chunk of a task is cut into pieces that are late (late.c) and pieces that are not, if the latter are most of it.
  * The trackers of the instruction graph see what depends on what, so cuts change nothing else, and need not be the same
- * on all nodes. In windows in stages they are, and must be made. */
+ * on all nodes. In windows in stages they are, and must be made. What is found is kept with the shape, since a loop of
+ * windows finds it again; pieces that others wait for, in this window or the next one, come first. */
 #include "plan/command/impl.h"
 #include "plan/tolerance/items.h"
 
