@@ -9,9 +9,9 @@ void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command 
     instruction->as.epoch.is_horizon = is_horizon;
     instruction->as.epoch.barrier = !is_horizon && command->task->as.barrier;
     ti_emit(&graph->emit, instruction);
-    /* Horizons of a window of pure tasks may follow each other directly. If one let the one before count, all that
-     * comes would wait for the window. */
-    const bool again = is_horizon && graph->system->latency_tasks > 1 && graph->newest_point + 1 == instruction->id;
+    /* Horizons of a window in tiles follow each other directly. If one let the one before count, all that comes would
+     * wait for the window. (In stages that is right: what the next window sends comes before more of its work.) */
+    const bool again = is_horizon && graph->system->latency_tiles && graph->newest_point + 1 == instruction->id;
     if (!again) {
         ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
     }
