@@ -161,23 +161,36 @@ static void large_messages_keep_their_sender(void **state)
     close_net(&n);
 }
 
+/* A number on its way, and where it comes to. */
+typedef struct parcel {
+    ti_block out, in;
+    uint64_t sent, got;
+} parcel;
+
+/* Node 0 sends node 1, which waits for it, the number 42, and does not promise to come back to it. */
+static void leave_alone(net *n, parcel *p)
+{
+    *p = (parcel){ .sent = 42 };
+    ti_payload from = whole(&p->out, &p->sent, sizeof(p->sent)), to = whole(&p->in, &p->got, sizeof(p->got));
+    n->comm[0]->attended = false;
+    n->comm[1]->ops->receive(n->comm[1], 0, 0, &to, 7);
+    n->comm[0]->ops->send(n->comm[0], 1, 0, &from, 3);
+}
+
 /* So is any, if nobody might come back to send it. */
 static void unattended(void **state)
 {
     (void)state;
     net n;
+    uint64_t token = 0;
+    parcel p;
     open_net(&n, 64, false);
-    ti_block out, in;
-    uint64_t sent = 42, got = 0, token = 0;
-    ti_payload from = whole(&out, &sent, sizeof(sent)), to = whole(&in, &got, sizeof(got));
-    n.comm[0]->attended = false;
-    n.comm[1]->ops->receive(n.comm[1], 0, 0, &to, 7);
-    n.comm[0]->ops->send(n.comm[0], 1, 0, &from, 3);
+    leave_alone(&n, &p);
     assert_int_equal(settle(&n, 0, &token), 0);
     n.time += DELAY;
     assert_int_equal(settle(&n, 0, &token), 1);
     assert_int_equal(token, 3);
-    assert_int_equal(got, 42);
+    assert_int_equal(p.got, 42);
     close_net(&n);
 }
 
@@ -186,13 +199,10 @@ static void stamped_messages_are_late(void **state)
 {
     (void)state;
     net n;
+    uint64_t token = 0;
+    parcel p;
     open_net(&n, 64, true);
-    ti_block out, in;
-    uint64_t sent = 42, got = 0, token = 0;
-    ti_payload from = whole(&out, &sent, sizeof(sent)), to = whole(&in, &got, sizeof(got));
-    n.comm[0]->attended = false;
-    n.comm[1]->ops->receive(n.comm[1], 0, 0, &to, 7);
-    n.comm[0]->ops->send(n.comm[0], 1, 0, &from, 3);
+    leave_alone(&n, &p);
     assert_int_equal(n.comm[0]->due, 0);
     assert_int_equal(settle(&n, 0, &token), 1);
     assert_int_equal(token, 3);
@@ -203,10 +213,10 @@ static void stamped_messages_are_late(void **state)
     n.time++;
     assert_int_equal(settle(&n, 1, &token), 1);
     assert_int_equal(token, 7);
-    assert_int_equal(got, 42);
+    assert_int_equal(p.got, 42);
     assert_int_equal(n.comm[1]->due, 0);
-    assert_int_equal(n.comm[0]->stats.bytes_sent, sizeof(sent));
-    assert_int_equal(n.comm[1]->stats.bytes_received, sizeof(got));
+    assert_int_equal(n.comm[0]->stats.bytes_sent, sizeof(p.sent));
+    assert_int_equal(n.comm[1]->stats.bytes_received, sizeof(p.got));
     close_net(&n);
 }
 
