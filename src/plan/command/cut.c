@@ -137,27 +137,25 @@ static const struct ti_command_late *keep_late(const ti_command_pure *p, ti_aren
 }
 
 /* Where that is kept: made when the shape is in a window for the first time. NULL: it comes once. */
-static ti_command_parts *window_parts(const ti_command_shape *known)
+static ti_command_parts *window_parts(ti_command_shape *known)
 {
-    ti_command_shape *shape = (ti_command_shape *)(uintptr_t)known;
     if (known->serial && !known->overlap.in_windows) {
-        shape->overlap.in_windows = TI_ARENA_NEW(&shape->pieces, ti_command_parts);
-        shape->overlap.in_windows->arena = &shape->pieces;
+        known->overlap.in_windows = TI_ARENA_NEW(&known->pieces, ti_command_parts);
+        known->overlap.in_windows->arena = &known->pieces;
     }
     return known->overlap.in_windows;
 }
 
-static ti_command_stage_parts *stage_parts(const ti_command_shape *known)
+static ti_command_stage_parts *stage_parts(ti_command_shape *known)
 {
-    ti_command_shape *shape = (ti_command_shape *)(uintptr_t)known;
     if (known->serial && !known->overlap.in_stages) {
-        shape->overlap.in_stages = TI_ARENA_NEW(&shape->pieces, ti_command_stage_parts);
+        known->overlap.in_stages = TI_ARENA_NEW(&known->pieces, ti_command_stage_parts);
     }
     return known->overlap.in_stages;
 }
 
 /* A loop of windows cuts the same again. */
-static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
+static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, ti_command_shape *known)
 {
     ti_command_pure *p = &graph->pure;
     ti_command_parts *parts = window_parts(known);
@@ -183,8 +181,8 @@ static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, 
     return *fresh;
 }
 
-const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
-                               uint32_t *pieces, uint32_t *ahead)
+const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, ti_command_shape *known, uint32_t *pieces,
+                               uint32_t *ahead)
 {
     *pieces = known->own_pieces;
     if (!graph->pure.cuts || known->split->own_count != 1 || graph->pure.late.count > MAX_LATE) {
@@ -263,7 +261,7 @@ static const ti_piece *cut_stage(ti_command_graph *graph, const ti_task *task, c
 }
 
 /* What is found by depths is kept with the shape. */
-const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known,
+const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *task, ti_command_shape *known,
                                       uint32_t *pieces, uint32_t *ahead)
 {
     const ti_command_pure *p = &graph->pure;
@@ -284,7 +282,7 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
     ti_command_stage_cut *fresh = &parts->kept[parts->count++];
     fresh->depth = stage->depth;
     fresh->first = stage->ahead;
-    fresh->piece = cut_stage(graph, task, known, (ti_arena *)(uintptr_t)&known->pieces, &fresh->pieces, &fresh->ahead);
+    fresh->piece = cut_stage(graph, task, known, &known->pieces, &fresh->pieces, &fresh->ahead);
     *pieces = fresh->pieces;
     *ahead = fresh->ahead;
     return fresh->piece;

@@ -174,7 +174,7 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
 
 /* shape.c */
 /* What is known of the task's shape: valid until the next task, or longer. */
-const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task);
+ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task);
 const ti_command_use *ti_command_use_of(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 /* A piece of the task with its footprints, which go into the arena. */
 void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece *piece, ti_arena *arena);

@@ -136,7 +136,7 @@ static void add_kernel_task(ti_command_graph *graph, const ti_task *task)
     if (ti_command_is_distributed(graph) && graph->looked_at != task->id && ti_command_passes_by(graph, task)) {
         return;
     }
-    const ti_command_shape *known = ti_command_shape_of(graph, task);
+    ti_command_shape *known = ti_command_shape_of(graph, task);
     bool overlaps = ti_command_is_distributed(graph) && ti_command_overlap_begin(graph, task, known);
     if (ti_command_is_distributed(graph)) {
         transfer_all(graph, task, known);

@@ -138,11 +138,12 @@ void ti_command_note_late(struct ti_command_graph *graph, const ti_buffer_info *
 void ti_command_take_late(struct ti_command_graph *graph, const ti_buffer_info *buffer, const ti_boxes *without,
                           ti_boxes *out);
 
-/* cut.c: the pieces of the task, which comes next, of which the first `ahead` come first as soon as they can. */
-const ti_piece *ti_command_cut(struct ti_command_graph *graph, const ti_task *task,
-                               const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
+/* cut.c: the pieces of the task, which comes next, of which the first `ahead` come first as soon as they can.
+ * Cuts that come again are kept with the shape. */
+const ti_piece *ti_command_cut(struct ti_command_graph *graph, const ti_task *task, struct ti_command_shape *known,
+                               uint32_t *pieces, uint32_t *ahead);
 const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_task *task,
-                                      const struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
+                                      struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
 
 /* stage.c: windows in stages. */
 /* States have lost their numbers. */

@@ -208,7 +208,7 @@ static size_t size_of_piece(const ti_shape *shape)
 }
 
 /* In the one place of what comes once. */
-static const ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
+static ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
     if (graph->single_task != task->id) {
         graph->single_task = task->id;
@@ -219,7 +219,7 @@ static const ti_command_shape *derive_single(ti_command_graph *graph, const ti_t
     return &graph->single;
 }
 
-static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
+static ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
     ti_command_shape *known = ti_command_wide_of(graph, task, wide);
     if (!known) {
@@ -236,7 +236,7 @@ static const ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task
     return known;
 }
 
-const ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
+ti_command_shape *ti_command_shape_of(ti_command_graph *graph, const ti_task *task)
 {
     const ti_shape *shape = task->shape;
     const ti_widening *wide = ti_command_widening_of(graph, task);
