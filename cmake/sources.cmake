@@ -48,6 +48,7 @@ set(TACIT_SOURCES
     device/cores.c
     device/host.c
     device/host_memory.c
+    device/host_queue.c
     device/kernel_cache.c
     device/kernel_text.c
     device/length.c
@@ -207,6 +208,7 @@ set(TACIT_SOURCES
     run/devices.c
     run/dry_run.c
     run/graph_files.c
+    run/home.c
     run/kernel_communicator.c
     run/pin.c
     run/reports.c
@@ -218,6 +220,7 @@ set(TACIT_SOURCES
     run/simulation_trace.c
     run/tracing.c
     run/tune.c
+    run/waiting.c
     run/watchdog.c
 
     api/admit.c

@@ -73,10 +73,11 @@ typedef struct ti_lot {
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t ticket;
     _Atomic uint32_t sleepers[TI_CAN_KINDS]; /* that can do this */
     _Atomic uint32_t napping;                /* threads that will look again soon by themselves */
-    uint32_t spins;       /* waiting steps before the core is given up; set before threads use the lot */
-    uint32_t nap_ns;      /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
-    const ti_lock *role;  /* who has it looks for what those who poll wait for; NULL: they look themselves */
-    _Atomic uint64_t due; /* on the clock: who polls should look again then; 0: not known */
+    /* Set before threads use the lot, and on a cache line that stays with all of them: */
+    _Alignas(TI_CACHE_LINE) uint32_t spins; /* waiting steps before the core is given up */
+    uint32_t nap_ns;     /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
+    const ti_lock *role; /* who has it looks for what those who poll wait for; NULL: they look themselves */
+    _Alignas(TI_CACHE_LINE) _Atomic uint64_t due; /* on the clock: who polls should look again then; 0: not known */
 } ti_lot;
 
 enum { TI_SPINS_CROWDED = 16, TI_SPINS_ROOMY = 512 }; /* fewer cores than threads, or a core for each */
@@ -128,6 +129,11 @@ typedef struct ti_waiter {
     uint32_t can;   /* as a sleeper */
 } ti_waiter;
 
+/* Whether the next waiting step is to spin, for which no ticket is needed. */
+static inline bool ti_spins(const ti_waiter *waiter, const ti_lot *lot)
+{
+    return waiter->round < lot->spins;
+}
 /* One waiting step. */
 void ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling);
 /* How long nap number `naps` is, at most so long. */

@@ -1,16 +1,11 @@
 /* The host device: see host.h.
  *
- * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker.
- * Queues are rings under a lock that is held for a few instructions; an atomic count beside it lets an empty queue be
- * passed by without the lock. An entry may be stolen only when all parts of its job are queued, and a thief looks at
- * its own queue once more before it steals, so that a worker that was idle when the job came always takes its own part.
- * Of a job that a worker starts while nothing waits in its queue, its own part does not go there: it is what that
- * worker does next, without a lock. It is on its way to it, so others steal it only when they have seen it for a while.
- * The worker that finishes the last part pushes the job on a stack of completions, which poll takes as a whole. A job
- * that follows another one (`then`) is started by that worker at once, who does not call `idle` before. Its completion
- * is pushed later, so they are reported in order.
+ * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker
+ * (host_queue.h). The worker that finishes the last part pushes the job on a stack of completions, which poll takes as
+ * a whole. A job that follows another one (`then`) is started by that worker at once, who does not call `idle` before.
+ * Its completion is pushed later, so they are reported in order.
  * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
- * role); `left` of a job counts its parts that are not finished; `count` of a queue changes under its lock only.
+ * role); `left` of a job counts its parts that are not finished.
  * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any
  * worker. */
 #include "device/host.h"
@@ -20,7 +15,7 @@
 #include "base/vec.h"
 #include "device/bounds/check.h"
 #include "device/host_memory.h"
-#include "device/length.h"
+#include "device/host_queue.h"
 #include "device/parts.h"
 #include "grid/split.h"
 
@@ -35,36 +30,8 @@
 enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent. */
 enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8 };
-enum { PATIENCE = 64 }; /* looks, of 0.1 us and more each */
-
-typedef struct job {
-    struct job *next;         /* in the pool, or in the stack of completions */
-    ti_device_kernel *kernel; /* NULL: a copy */
-    ti_block to, from;
-    uint64_t token;
-    int parts;
-    _Atomic int left;
-    atomic_bool stealable;      /* all parts are queued */
-    atomic_bool told;           /* somebody else waits for it, too */
-    _Atomic(struct job *) then; /* what follows it, or NULL; itself: it has ended */
-    ti_length_name length;      /* if that is measured: */
-    _Atomic uint64_t ns;        /* that its parts have taken */
-} job;
-
-typedef struct entry {
-    job *job;
-    int part;
-} entry;
-
-typedef struct queue {
-    _Alignas(TI_CACHE_LINE) ti_lock lock;
-    _Atomic uint32_t count;
-    uint32_t first, capacity; /* capacity: a power of two */
-    entry *slot;
-    _Atomic(job *) next; /* the worker's part of it is older than all that is queued; or NULL */
-    const job *eyed;     /* what this worker has seen there of another one, `looks` times; the worker's own */
-    uint32_t looks;
-} queue;
+/* Of so many looks one is at the queues of others; where others look, one is at more than the worker's own queue. */
+enum { LOOKS_PER_STEAL = 8, LOOKS_PER_ROUND = 64 };
 
 /* What a worker does, for those who look for kernels that never end. */
 typedef struct desk {
@@ -77,8 +44,8 @@ typedef struct desk {
 typedef struct host {
     ti_device base;
     ti_host_desc desc;
-    queue *queues; /* one per worker */
-    desk *desks;   /* the same */
+    ti_host_queue *queues; /* one per worker */
+    desk *desks;           /* the same */
     struct worker_thread {
         pthread_t id;
         struct host *host;
@@ -88,13 +55,13 @@ typedef struct host {
     } * threads;
     int running; /* threads started and not joined */
     atomic_bool stop;
-    _Atomic int queued_kernels; /* not begun */
-    _Atomic int following;      /* kernels that wait for the end of another one, and are not queued */
+    _Alignas(TI_CACHE_LINE) _Atomic int queued_kernels; /* not begun */
+    _Atomic int following; /* kernels that wait for the end of another one, and are not queued */
     /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
      * oldest first. */
-    _Atomic(job *) done;
-    _Atomic(job *) taken; /* changed by the executor role alone */
-    job *pool;
+    _Atomic(ti_host_job *) done;
+    _Atomic(ti_host_job *) taken; /* changed by the executor role alone */
+    ti_host_job *pool;
     int next_worker; /* for jobs of one part that no worker started */
     ti_lengths lengths;
 } host;
@@ -107,130 +74,40 @@ static _Thread_local struct {
 
 /* ---------------------------------------------------------------- queues */
 
-static void queue_push(queue *q, job *j, int part)
-{
-    ti_lock_take(&q->lock);
-    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
-    TI_ASSERT(count <= q->capacity && (q->capacity & (q->capacity - 1)) == 0);
-    if (count == q->capacity) {
-        entry *grown = TI_NEW_ARRAY(entry, q->capacity * 2);
-        for (uint32_t i = 0; i < count; i++) {
-            grown[i] = q->slot[(q->first + i) & (q->capacity - 1)];
-        }
-        ti_free(q->slot, q->capacity * sizeof(entry));
-        q->slot = grown;
-        q->first = 0;
-        q->capacity *= 2;
-    }
-    q->slot[(q->first + count) & (q->capacity - 1)] = (entry){ j, part };
-    atomic_store_explicit(&q->count, count + 1, memory_order_release);
-    ti_lock_drop(&q->lock);
-}
-
-static bool queue_is_empty(queue *q)
-{
-    return atomic_load_explicit(&q->count, memory_order_acquire) == 0;
-}
-
-static bool has_next(queue *q)
-{
-    return atomic_load_explicit(&q->next, memory_order_relaxed) != NULL;
-}
-
-/* Which part of a job is a worker's own; as many as there are parts: none. */
-static int own_part(const job *j, int workers, int worker)
-{
-    int part = (int)(((int64_t)worker * j->parts + workers - 1) / workers);
-    return part < j->parts && (int)((int64_t)part * workers / j->parts) == worker ? part : j->parts;
-}
-
-static bool take_next(host *h, int worker, entry *out)
-{
-    queue *q = &h->queues[worker];
-    job *j = has_next(q) ? atomic_exchange_explicit(&q->next, NULL, memory_order_acquire) : NULL;
-    if (!j) {
-        return false;
-    }
-    *out = (entry){ j, j->parts == 1 ? 0 : own_part(j, h->base.workers, worker) };
-    return true;
-}
-
-/* What another worker should have taken long ago: the system has taken its core away, or it plans. */
-static bool steal_next(host *h, queue *thief, int worker, entry *out)
-{
-    const job *j = atomic_load_explicit(&h->queues[worker].next, memory_order_relaxed);
-    thief->looks = j && j == thief->eyed ? thief->looks + 1 : 0;
-    thief->eyed = j;
-    return thief->looks > PATIENCE && take_next(h, worker, out);
-}
-
-/* Takes the oldest entry. A thief says what its own queue is, and gives way if that has work by now: entries that it
- * sees were queued before `stealable` was set, so its own part of the same job is visible too. */
-static bool queue_take(queue *q, queue *thief, entry *out)
-{
-    if (queue_is_empty(q)) {
-        return false;
-    }
-    ti_lock_take(&q->lock);
-    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
-    bool got = count > 0;
-    if (got && thief) {
-        const job *oldest = q->slot[q->first].job;
-        got = atomic_load_explicit(&oldest->stealable, memory_order_acquire) && queue_is_empty(thief);
-    }
-    if (got) {
-        *out = q->slot[q->first];
-        q->first = (q->first + 1) & (q->capacity - 1);
-        atomic_store_explicit(&q->count, count - 1, memory_order_release);
-    }
-    ti_lock_drop(&q->lock);
-    return got;
-}
-
-static bool find_entry(host *h, int worker, entry *out)
+/* A look at the queues of others takes their cache lines away from them, so it stands for so many looks; 0: there is
+ * none. */
+static bool find_entry(host *h, int worker, uint32_t looks, ti_host_entry *out)
 {
     int workers = h->base.workers;
-    queue *own = &h->queues[worker];
-    if (take_next(h, worker, out) || queue_take(own, NULL, out)) {
+    ti_host_queue *own = &h->queues[worker];
+    if (ti_host_queue_take_next(&h->queues[worker], out) || ti_host_queue_take(own, NULL, out)) {
         return true;
     }
-    for (int i = 1; i < workers; i++) {
+    for (int i = 1; i < workers && looks > 0; i++) {
         int other = (worker + i) % workers;
-        if (queue_take(&h->queues[other], own, out) || steal_next(h, own, other, out)) {
+        if (ti_host_queue_take(&h->queues[other], own, out) ||
+            ti_host_queue_steal_next(&h->queues[other], own, looks, out)) {
             return true;
         }
     }
-    return queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
-}
-
-/* Leaves its own part of a job to a worker, who is the caller. Whether others should be woken, since it had to be
- * queued: who is lent may be two threads. */
-static bool leave_next(host *h, int worker, job *j, int part)
-{
-    queue *q = &h->queues[worker];
-    job *none = NULL;
-    if (queue_is_empty(q) &&
-        atomic_compare_exchange_strong_explicit(&q->next, &none, j, memory_order_release, memory_order_relaxed)) {
-        return false;
-    }
-    queue_push(q, j, part);
-    return true;
+    return ti_host_queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
 }
 
 /* Once the last part is queued that this thread does not keep, the job may be done, and another one. */
-static int queue_parts(host *h, job *j, int self)
+static int queue_parts(host *h, ti_host_job *j, int self)
 {
-    const int workers = h->base.workers, parts = j->parts, own = self >= 0 ? own_part(j, workers, self) : parts;
+    const int workers = h->base.workers, parts = j->parts,
+              own = self >= 0 ? ti_host_queue_own_part(&h->queues[self], j) : parts;
     int wake = 0;
     for (int i = 0; i < parts; i++) {
         int target = (int)((int64_t)i * workers / parts);
         if (target != self) {
-            queue_push(&h->queues[target], j, i);
+            ti_host_queue_push(&h->queues[target], j, i);
             wake++;
         }
     }
     if (own < parts) {
-        leave_next(h, self, j, own);
+        ti_host_queue_put_next(&h->queues[self], j, own);
     }
     return wake;
 }
@@ -240,20 +117,46 @@ static void wake_workers(host *h, int count)
     ti_lot_wake_able(h->desc.lot, h->desc.wakes_all ? INT_MAX : count, h->desc.runs ? h->desc.runs : TI_CAN_ANYTHING);
 }
 
+/* A worker that has nothing to do, as far as can be seen; or none. */
+static int find_idle(host *h, int self)
+{
+    for (int i = 1; i < h->base.workers; i++) {
+        const int other = (self + i) % h->base.workers;
+        if (ti_host_queue_is_empty(&h->queues[other]) && !ti_host_queue_has_next(&h->queues[other]) &&
+            !atomic_load_explicit(&h->desks[other].kernel, memory_order_relaxed)) {
+            return other;
+        }
+    }
+    return -1;
+}
+
+/* A job of one part that a worker starts: the first one is its own. What takes longer than handing it over goes to who
+ * has nothing to do. */
+static int queue_whole(host *h, ti_host_job *j, int self)
+{
+    const bool is_short = j->length.ns > 0 && j->length.ns < TI_PART_NS;
+    const int other = !is_short && ti_host_queue_has_next(&h->queues[self]) ? find_idle(h, self) : -1;
+    if (other < 0) {
+        return !ti_host_queue_put_next(&h->queues[self], j, 0) && !is_short;
+    }
+    ti_host_queue_push(&h->queues[other], j, 0);
+    return 1;
+}
+
 /* Queues all parts and wakes as many workers as there are parts that the caller will not take itself. */
-static void enqueue(host *h, job *j)
+static void enqueue(host *h, ti_host_job *j)
 {
     int workers = h->base.workers, wake;
     int self = me.host == h && me.worker < workers ? me.worker : -1;
     if (j->parts > 1 && atomic_load_explicit(&j->stealable, memory_order_relaxed)) {
-        wake = queue_parts(h, j, self); /* by now it may be done, and another job */
+        wake = queue_parts(h, j, self); /* by now it may be done, and another ti_host_job */
     } else if (j->parts > 1) {
         wake = queue_parts(h, j, self);
         atomic_store_explicit(&j->stealable, true, memory_order_release);
     } else if (self >= 0) {
-        wake = leave_next(h, self, j, 0);
+        wake = queue_whole(h, j, self);
     } else {
-        queue_push(&h->queues[h->next_worker++ % workers], j, 0);
+        ti_host_queue_push(&h->queues[h->next_worker++ % workers], j, 0);
         h->next_worker %= workers;
         wake = 1;
     }
@@ -278,7 +181,7 @@ static int kernel_parts(host *h, const ti_device_kernel *k, ti_length_name *leng
                : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk), most, length);
 }
 
-static void run_kernel(host *h, job *j, int part, int worker)
+static void run_kernel(host *h, ti_host_job *j, int part, int worker)
 {
     desk *d = &h->desks[worker];
     ti_device_kernel *k = j->kernel;
@@ -305,13 +208,13 @@ static void run_kernel(host *h, job *j, int part, int worker)
 
 /* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
  * kernel. */
-static size_t copy_unit(const job *j)
+static size_t copy_unit(const ti_host_job *j)
 {
     size_t run = TI_MIN(j->to.run, j->from.run), bytes = ti_block_bytes(&j->to);
     return bytes / run >= (size_t)j->parts ? run : TI_CACHE_LINE;
 }
 
-static void run_copy(const job *j, int part)
+static void run_copy(const ti_host_job *j, int part)
 {
     size_t bytes = ti_block_bytes(&j->to), unit = copy_unit(j);
     int64_t units = (int64_t)(bytes / unit);
@@ -322,18 +225,18 @@ static void run_copy(const job *j, int part)
 
 /* ---------------------------------------------------------------- completions */
 
-static job *job_create(host *h, uint64_t token, int parts)
+static ti_host_job *job_create(host *h, uint64_t token, int parts)
 {
     TI_ASSERT(parts >= 1 && parts <= h->base.workers);
-    job *j = h->pool;
+    ti_host_job *j = h->pool;
     if (j) {
         h->pool = j->next;
     } else {
-        j = TI_NEW(job);
+        j = TI_NEW(ti_host_job);
     }
     j->token = token;
     j->parts = parts;
-    j->length.is_measured = false;
+    j->length = (ti_length_name){ .ns = 0 };
     atomic_store_explicit(&j->ns, 0, memory_order_relaxed);
     atomic_store_explicit(&j->left, parts, memory_order_relaxed);
     atomic_store_explicit(&j->stealable, parts == 1, memory_order_relaxed);
@@ -342,20 +245,20 @@ static job *job_create(host *h, uint64_t token, int parts)
     return j;
 }
 
-static void complete(host *h, job *j)
+static void complete(host *h, ti_host_job *j)
 {
     TI_ASSERT(!j->kernel || atomic_load_explicit(&j->left, memory_order_relaxed) == 0);
-    job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
+    ti_host_job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
     do {
         j->next = top;
     } while (!atomic_compare_exchange_weak_explicit(&h->done, &top, j, memory_order_release, memory_order_relaxed));
 }
 
 /* What was pushed, oldest first. */
-static job *take_completions(host *h)
+static ti_host_job *take_completions(host *h)
 {
-    job *oldest = NULL;
-    for (job *j = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire), *older; j; j = older) {
+    ti_host_job *oldest = NULL;
+    for (ti_host_job *j = atomic_exchange_explicit(&h->done, NULL, memory_order_acquire), *older; j; j = older) {
         older = j->next;
         j->next = oldest;
         oldest = j;
@@ -366,7 +269,7 @@ static job *take_completions(host *h)
 static int host_poll(ti_device *device, uint64_t *tokens, int max)
 {
     host *h = (host *)device;
-    job *taken = atomic_load_explicit(&h->taken, memory_order_relaxed);
+    ti_host_job *taken = atomic_load_explicit(&h->taken, memory_order_relaxed);
     int n = 0;
     while (n < max) {
         if (!taken) {
@@ -375,7 +278,7 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
             }
             taken = take_completions(h);
         }
-        job *j = taken;
+        ti_host_job *j = taken;
         taken = j->next;
         tokens[n++] = j->token;
         j->next = h->pool;
@@ -396,7 +299,7 @@ bool ti_device_host_has_ended(const ti_device *device)
 
 /* ---------------------------------------------------------------- workers */
 
-static uint64_t items_of(const entry *e)
+static uint64_t items_of(const ti_host_entry *e)
 {
     if (!e->job->kernel) {
         return 0;
@@ -410,9 +313,9 @@ static uint64_t items_of(const entry *e)
 
 /* The last part of a job has run: whether somebody should look for what that lets go. Not if the only such job is
  * started here. Until the completion is pushed, the job is not used again. */
-static bool finish(host *h, job *j)
+static bool finish(host *h, ti_host_job *j)
 {
-    job *then = atomic_exchange_explicit(&j->then, j, memory_order_acq_rel);
+    ti_host_job *then = atomic_exchange_explicit(&j->then, j, memory_order_acq_rel);
     bool told = atomic_load_explicit(&j->told, memory_order_relaxed);
     complete(h, j);
     if (!then) {
@@ -425,11 +328,11 @@ static bool finish(host *h, job *j)
 }
 
 /* Runs one part; `completed` says whether it was the last one of its job, and others may wait for that. */
-static bool run_one(host *h, int worker, bool *completed)
+static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
 {
-    entry e;
+    ti_host_entry e;
     *completed = false;
-    if (!find_entry(h, worker, &e)) {
+    if (!find_entry(h, worker, looks, &e)) {
         return false;
     }
     bool is_measured = e.job->length.is_measured;
@@ -460,18 +363,33 @@ static bool run_one(host *h, int worker, bool *completed)
     return true;
 }
 
+bool ti_device_host_all_compute(const ti_device *device)
+{
+    const host *h = (const host *)device;
+    bool all = true;
+    for (int i = 0; i < h->desc.threads && all; i++) {
+        all = atomic_load_explicit(&h->desks[i].kernel, memory_order_relaxed) != NULL;
+    }
+    return all;
+}
+
+void ti_device_host_join(ti_device *device, int worker)
+{
+    TI_ASSERT(worker >= 0 && worker < device->workers);
+    me.host = (host *)device;
+    me.worker = worker;
+}
+
 bool ti_device_host_work(ti_device *device, int worker)
 {
     host *h = (host *)device;
     bool completed;
-    TI_ASSERT(worker >= 0 && worker < device->workers);
-    me.host = h;
-    me.worker = worker;
-    if (!run_one(h, worker, &completed)) {
+    ti_device_host_join(device, worker);
+    if (!run_one(h, worker, 1, &completed)) {
         return false;
     }
-    for (int i = 1; i < IN_A_ROW && !completed && has_next(&h->queues[worker]); i++) {
-        run_one(h, worker, &completed);
+    for (int i = 1; i < IN_A_ROW && !completed && ti_host_queue_has_next(&h->queues[worker]); i++) {
+        run_one(h, worker, 0, &completed);
     }
     return true;
 }
@@ -480,7 +398,7 @@ static bool has_work(host *h)
 {
     bool any = false;
     for (int i = 0; i < h->base.workers; i++) {
-        any |= !queue_is_empty(&h->queues[i]) || has_next(&h->queues[i]);
+        any |= !ti_host_queue_is_empty(&h->queues[i]) || ti_host_queue_has_next(&h->queues[i]);
     }
     return any;
 }
@@ -489,13 +407,13 @@ static bool has_work(host *h)
 void ti_device_host_leave(ti_device *device)
 {
     host *h = (host *)device;
-    entry e;
+    ti_host_entry e;
     bool left = false;
     if (me.host == h) {
-        if (take_next(h, me.worker, &e)) {
-            queue_push(&h->queues[me.worker], e.job, e.part);
+        if (ti_host_queue_take_next(&h->queues[me.worker], &e)) {
+            ti_host_queue_push(&h->queues[me.worker], e.job, e.part);
         }
-        left = !queue_is_empty(&h->queues[me.worker]);
+        left = !ti_host_queue_is_empty(&h->queues[me.worker]);
         me.host = NULL;
     }
     if (left || (ti_lot_has_runners(h->desc.lot) && has_work(h))) {
@@ -503,16 +421,21 @@ void ti_device_host_leave(ti_device *device)
     }
 }
 
-/* One look around: a job, or whatever the runtime has to do. */
-static bool work_or_idle(host *h, int worker)
+/* One look: for a job, and for whatever the runtime has to do. */
+static bool work_or_idle(host *h, const ti_waiter *waiter, int worker, bool spins, bool *others_look)
 {
+    const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : 1, per_steal = TI_MAX(per_round, LOOKS_PER_STEAL);
     bool completed;
-    bool busy = run_one(h, worker, &completed);
+    bool busy = run_one(h, worker, !spins ? 1 : waiter->round % per_steal == 0 ? per_steal : 0, &completed);
     if (completed && h->desc.told) {
         ti_lot_wake_able(h->desc.told, INT_MAX, h->desc.told_can ? h->desc.told_can : TI_CAN_ANYTHING);
     }
-    if ((!busy || completed) && h->desc.idle) {
-        busy |= h->desc.idle(h->desc.user, completed);
+    if ((!busy || completed) && h->desc.idle && (completed || !spins || waiter->round % per_round == 0)) {
+        const ti_host_found found = h->desc.idle(h->desc.user, completed ? TI_HOST_COMPLETED
+                                                               : spins   ? TI_HOST_SPINS
+                                                                         : TI_HOST_RESTS);
+        busy |= found == TI_HOST_SOMETHING;
+        *others_look = found == TI_HOST_OTHERS_LOOK;
         me.host = h; /* it may have worked for another device */
         me.worker = worker;
     }
@@ -524,20 +447,22 @@ static void *worker_main(void *arg)
     const struct worker_thread *self = arg;
     host *h = self->host;
     ti_waiter waiter = { 0, 0, h->desc.runs ? h->desc.runs | h->desc.can : TI_CAN_ANYTHING };
+    bool others_look = false;
     if (self->is_bound) {
         ti_cores_bind(0, &self->cores);
     }
     me.host = h;
     me.worker = self->worker;
     for (;;) {
-        uint32_t ticket = ti_lot_ticket(h->desc.lot); /* before looking for work: see park.h */
+        const bool spins = ti_spins(&waiter, h->desc.lot);
+        const uint32_t ticket = spins ? 0 : ti_lot_ticket(h->desc.lot); /* before looking for work: see park.h */
         if (atomic_load_explicit(&h->stop, memory_order_acquire)) {
             return NULL;
         }
-        if (work_or_idle(h, self->worker)) {
+        if (work_or_idle(h, &waiter, self->worker, spins, &others_look)) {
             waiter.round = 0;
         } else {
-            ti_backoff(&waiter, h->desc.lot, ticket, h->desc.polling && h->desc.polling(h->desc.user));
+            ti_backoff(&waiter, h->desc.lot, ticket, !spins && h->desc.polling && h->desc.polling(h->desc.user));
         }
     }
 }
@@ -606,9 +531,9 @@ const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t
 
 /* ---------------------------------------------------------------- operations */
 
-static job *kernel_job(host *h, ti_device_kernel *kernel, int parts, const ti_length_name *length)
+static ti_host_job *kernel_job(host *h, ti_device_kernel *kernel, int parts, const ti_length_name *length)
 {
-    job *j = job_create(h, kernel->token, parts);
+    ti_host_job *j = job_create(h, kernel->token, parts);
     TI_ASSERT(kernel->run || kernel->host);
     j->kernel = kernel;
     j->length = *length;
@@ -629,7 +554,7 @@ static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
 static bool host_may_be_followed(ti_device *device, const ti_device_kernel *first)
 {
     host *h = (host *)device;
-    job *before = first->at;
+    ti_host_job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
            atomic_load_explicit(&h->following, memory_order_relaxed) < 2 * device->workers;
 }
@@ -637,14 +562,14 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)
 {
     host *h = (host *)device;
-    job *before = first->at, *none = NULL;
+    ti_host_job *before = first->at, *none = NULL;
     ti_length_name length;
     int parts = kernel_parts(h, kernel, &length);
     if (length.ns == 0 || length.ns >= SHORT_NS) {
         ti_lengths_drop(&h->lengths, &length);
         return false;
     }
-    job *j = kernel_job(h, kernel, parts, &length);
+    ti_host_job *j = kernel_job(h, kernel, parts, &length);
     atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
     atomic_fetch_add_explicit(&h->following, 1, memory_order_relaxed);
     if (atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
@@ -661,7 +586,7 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
  * somebody looks next, at the latest when what follows has ended. */
 static void host_tell(ti_device *device, ti_device_kernel *first)
 {
-    job *before = first->at;
+    ti_host_job *before = first->at;
     (void)device;
     atomic_store_explicit(&before->told, true, memory_order_relaxed);
 }
@@ -671,7 +596,7 @@ static void host_copy(ti_device *device, int lane, const ti_block *to, const ti_
     host *h = (host *)device;
     (void)lane;
     TI_ASSERT(ti_block_bytes(to) == ti_block_bytes(from));
-    job *j = job_create(h, token, device->workers);
+    ti_host_job *j = job_create(h, token, device->workers);
     j->kernel = NULL;
     j->to = *to;
     j->from = *from;
@@ -691,18 +616,18 @@ static int host_room(ti_device *device)
     return TI_MAX(0, most - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
 }
 
-static void free_jobs(job *list)
+static void free_jobs(ti_host_job *list)
 {
     while (list) {
-        job *next = list->next;
+        ti_host_job *next = list->next;
         TI_DELETE(list);
         list = next;
     }
 }
 
-static void drop_job(host *h, job *j)
+static void drop_job(host *h, ti_host_job *j)
 {
-    for (job *then; j; j = then) {
+    for (ti_host_job *then; j; j = then) {
         then = atomic_load_explicit(&j->then, memory_order_relaxed);
         j->next = h->pool;
         h->pool = j;
@@ -712,8 +637,8 @@ static void drop_job(host *h, job *j)
 /* What a run that failed has left in the queues: nobody will run it. */
 static void drop_queued(host *h, int worker)
 {
-    entry e;
-    while (take_next(h, worker, &e) || queue_take(&h->queues[worker], NULL, &e)) {
+    ti_host_entry e;
+    while (ti_host_queue_take_next(&h->queues[worker], &e) || ti_host_queue_take(&h->queues[worker], NULL, &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
             drop_job(h, e.job);
         }
@@ -726,7 +651,7 @@ static void host_destroy(ti_device *device)
     ti_device_host_stop(device);
     for (int i = 0; i < device->workers; i++) {
         drop_queued(h, i);
-        ti_free(h->queues[i].slot, h->queues[i].capacity * sizeof(entry));
+        ti_host_queue_fini(&h->queues[i]);
     }
     if (me.host == h) {
         me.host = NULL;
@@ -734,7 +659,7 @@ static void host_destroy(ti_device *device)
     free_jobs(atomic_load_explicit(&h->done, memory_order_acquire));
     free_jobs(atomic_load_explicit(&h->taken, memory_order_relaxed));
     free_jobs(h->pool);
-    ti_free(h->queues, sizeof(queue) * (size_t)device->workers);
+    ti_free(h->queues, sizeof(ti_host_queue) * (size_t)device->workers);
     ti_free(h->desks, sizeof(desk) * (size_t)device->workers);
     ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
     TI_DELETE(h);
@@ -758,12 +683,10 @@ static const ti_device_ops host_ops = {
 
 static void init_queues(host *h, int workers)
 {
-    enum { FIRST_CAPACITY = 16 };
-    h->queues = ti_alloc_aligned(sizeof(queue) * (size_t)workers);
+    h->queues = ti_alloc_aligned(sizeof(ti_host_queue) * (size_t)workers);
     h->desks = ti_alloc_aligned(sizeof(desk) * (size_t)workers);
     for (int i = 0; i < workers; i++) {
-        h->queues[i].slot = TI_NEW_ARRAY(entry, FIRST_CAPACITY);
-        h->queues[i].capacity = FIRST_CAPACITY;
+        ti_host_queue_init(&h->queues[i], i, workers);
     }
 }
 

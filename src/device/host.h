@@ -26,13 +26,18 @@ typedef struct ti_host_part {
 } ti_host_part;
 typedef void ti_host_ran(void *told, const ti_host_part *part);
 
+/* When a worker looks for something else to do: it has just completed a job, it waits and will look again at once, or
+ * it has waited for a while and is about to give up its core. */
+typedef enum ti_host_idle { TI_HOST_COMPLETED, TI_HOST_SPINS, TI_HOST_RESTS } ti_host_idle;
+/* What came of it. Where another thread sees to all that may come, the worker looks up from its own queue less often,
+ * since looks take cache lines away from that thread. */
+typedef enum ti_host_found { TI_HOST_NOTHING, TI_HOST_SOMETHING, TI_HOST_OTHERS_LOOK } ti_host_found;
+
 typedef struct ti_host_desc {
     int workers;    /* parts of a kernel that can run at once, at least 1 */
     int threads;    /* threads to start, 0 to workers */
     int first, all; /* kernels see worker i as first + i of all; 0 and 0: of workers */
-    /* Returns whether it did something; `completed`: this worker has just completed a job. NULL: workers only run
-     * jobs. */
-    bool (*idle)(void *user, bool completed);
+    ti_host_found (*idle)(void *user, ti_host_idle when); /* NULL: workers only run jobs */
     bool (*polling)(void *user); /* whether somebody must keep polling (messages under way); NULL: nobody */
     void *user;
     ti_host_ran *ran;          /* told of every part when it has run; NULL: nobody. Any worker */
@@ -59,6 +64,10 @@ bool ti_device_host_work(ti_device *device, int worker);
 /* Whether something has ended that was not polled, as far as is known by now: a look that writes nothing. Any
  * thread. */
 bool ti_device_host_has_ended(const ti_device *device);
+/* Whether all threads of the device are in kernels: a look that writes nothing. Any thread. */
+bool ti_device_host_all_compute(const ti_device *device);
+/* The calling thread is about to lend itself as that worker: what it launches from now on it runs itself. */
+void ti_device_host_join(ti_device *device, int worker);
 /* The calling thread no longer lends itself: what waits in its worker's queue is left to the others, one of which is
  * woken. */
 void ti_device_host_leave(ti_device *device);

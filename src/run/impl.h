@@ -3,6 +3,7 @@
 #ifndef TI_RUN_IMPL_H
 #define TI_RUN_IMPL_H
 
+#include "device/host.h"
 #include "exec/ahead.h"
 #include "exec/busy.h"
 #include "run/advice.h"
@@ -43,8 +44,10 @@ struct ti_runtime {
     bool briefs; /* tasks on tiles of other nodes are handed on as such (ir/brief.h) */
     ti_ahead ahead;
     uint64_t released, fences;
-    uint64_t held; /* inline: tasks after which nothing but planning was done */
+    uint32_t unplanned; /* tasks since this thread planned last, while that is its role */
+    uint64_t held;      /* inline: tasks after which nothing but planning was done */
     ti_executor_progress progress;
+    _Alignas(TI_CACHE_LINE) _Atomic uint32_t at_home; /* roles that the program's thread sees to: home.c */
     _Alignas(TI_CACHE_LINE) ti_lock scheduling;
     ti_scheduler scheduler;
     _Alignas(TI_CACHE_LINE) ti_lock executing;
@@ -80,7 +83,7 @@ bool ti_roles_lend(ti_runtime *rt);
 bool ti_roles_must_poll(void *user);
 bool ti_roles_must_look(void *user);
 bool ti_roles_plan_first(void *user);
-bool ti_roles_idle_worker(void *user, bool completed);
+ti_host_found ti_roles_idle_worker(void *user, ti_host_idle when);
 /* Who has had the executor's role, and was not there for its sake, gives it back: others may have wanted it. */
 void ti_roles_leave_executor(ti_runtime *rt);
 /* Threads of the mode `thread`. */
@@ -89,5 +92,37 @@ void *ti_roles_executor_main(void *user);
 void ti_roles_start_attendant(ti_runtime *rt);
 /* After an error nothing more is started, and the other nodes are told, once. By who has the executor's role. */
 void ti_roles_end_job(ti_runtime *rt);
+
+/* ---- waiting.c: the program's thread */
+
+/* Until this holds; with a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
+void ti_waiting_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal);
+bool ti_waiting_holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal);
+/* Nothing waits any more for tasks that the program has not submitted. */
+void ti_waiting_let_go(ti_runtime *rt);
+/* Run a part of a kernel, if this thread may. */
+bool ti_waiting_compute(ti_runtime *rt);
+
+/* ---- home.c: whether the program's thread or the workers take a role, TI_CAN_PLAN or TI_CAN_EXECUTE */
+
+/* Whether nothing has come for the executor since its last step; whether there is anything to plan. As far as can be
+ * seen: nothing is written. */
+bool ti_home_is_quiet(ti_runtime *rt);
+bool ti_home_is_behind(ti_runtime *rt);
+/* The program's thread begins to wait, and sees to these roles; it stops. */
+void ti_home_enter(ti_runtime *rt, uint32_t roles);
+void ti_home_leave(ti_runtime *rt, uint32_t roles);
+/* Whether the program's thread sees to this role. */
+static inline bool ti_home_is_program(const ti_runtime *rt, uint32_t role)
+{
+    return atomic_load_explicit(&rt->at_home, memory_order_relaxed) & role;
+}
+/* Roles that an idle worker leaves to the program's thread. Called at each look, or less often if that is all roles. */
+uint32_t ti_home_left_by_worker(ti_runtime *rt, ti_host_idle when);
+/* Whether there is anything to do for these roles, as far as can be seen. */
+bool ti_home_has_work(ti_runtime *rt, uint32_t roles);
+/* Whether the program's thread, which waits, leaves the executor's role to workers. Called at each look; `completed`:
+ * this thread has just completed parts of kernels. */
+bool ti_home_left_by_program(ti_runtime *rt, bool completed);
 
 #endif

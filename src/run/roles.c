@@ -39,9 +39,7 @@ void ti_roles_leave_executor(ti_runtime *rt)
 
 static bool schedule(ti_runtime *rt, int budget)
 {
-    bool work = !ti_ring_is_empty(&rt->scheduler.tasks) ||
-                atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || is_waiting(rt);
-    if (!work || !ti_lock_try(&rt->scheduling)) {
+    if (!ti_home_is_behind(rt) || !ti_lock_try(&rt->scheduling)) {
         return false;
     }
     bool any = ti_scheduler_step(&rt->scheduler, budget,
@@ -135,30 +133,9 @@ bool ti_roles_execute(void *user)
     return any;
 }
 
-/* Whether nothing has come for the executor since its last step. Nothing is written: threads that have nothing to do
- * look again and again, and would take the cache lines of the role away from who works. Of several nodes only a step
- * knows. */
-static bool is_quiet(ti_runtime *rt)
-{
-    if (!atomic_load_explicit(&rt->has_executor, memory_order_acquire)) {
-        return true;
-    }
-    if (rt->mode != TI_RUN_SHARED || rt->system.num_nodes > 1 || !ti_ring_is_empty(&rt->scheduler.instructions) ||
-        has_messages(rt) || atomic_load_explicit(&rt->progress.unseen, memory_order_relaxed) ||
-        ti_failure_get(&rt->progress.failure) != TACIT_OK) {
-        return false;
-    }
-    for (int d = 0; d < ti_system_hosts(&rt->system); d++) {
-        if (ti_device_host_has_ended(rt->device[d])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool ti_roles_execute_idly(ti_runtime *rt)
 {
-    return !is_quiet(rt) && ti_roles_execute(rt);
+    return !ti_home_is_quiet(rt) && ti_roles_execute(rt);
 }
 
 static bool is_polling(ti_runtime *rt)
@@ -199,20 +176,33 @@ static bool lend_shortly(ti_runtime *rt)
     return any;
 }
 
-/* A worker without a job: first what completes and starts kernels, then those of other devices, then planning. */
-bool ti_roles_idle_worker(void *user, bool completed)
+/* First what completes and starts kernels. */
+static bool execute_idly(ti_runtime *rt, bool completed)
 {
-    ti_runtime *rt = user;
-    if (rt->mode != TI_RUN_SHARED) {
-        return false;
-    }
     bool executed = ti_roles_execute_idly(rt);
     if (completed && !executed) { /* who has the role may leave it just now: then this thread takes it */
         let_executor_look_again(rt);
         executed = ti_roles_execute_idly(rt);
     }
-    return executed || (ti_system_hosts(&rt->system) > 1 && lend_shortly(rt)) ||
-           ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
+    return executed;
+}
+
+/* A worker without a job: then those of other devices, then planning. */
+ti_host_found ti_roles_idle_worker(void *user, ti_host_idle when)
+{
+    ti_runtime *rt = user;
+    if (rt->mode != TI_RUN_SHARED) {
+        return TI_HOST_NOTHING;
+    }
+    const bool completed = when == TI_HOST_COMPLETED;
+    const uint32_t left = ti_home_left_by_worker(rt, when);
+    if (when == TI_HOST_RESTS && ti_home_has_work(rt, left)) {
+        return TI_HOST_SOMETHING; /* it stays awake, and sees whether that lies still */
+    }
+    bool any = (completed || !(left & TI_CAN_EXECUTE)) && execute_idly(rt, completed);
+    any = any || (ti_system_hosts(&rt->system) > 1 && lend_shortly(rt)) ||
+          (!(left & TI_CAN_PLAN) && ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET));
+    return any ? TI_HOST_SOMETHING : left == (TI_CAN_PLAN | TI_CAN_EXECUTE) ? TI_HOST_OTHERS_LOOK : TI_HOST_NOTHING;
 }
 
 void *ti_roles_scheduler_main(void *user)

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
-
 /* ---- creation, in order; destruction in reverse */
 
 static bool choose(ti_runtime *rt, ti_strbuf *why)
@@ -318,124 +316,6 @@ void ti_runtime_abort(ti_runtime *rt, const char *why)
 
 /* ---- the application thread */
 
-/* Run a part of a kernel, if this thread may. */
-static bool compute(ti_runtime *rt)
-{
-    bool any = rt->mode != TI_RUN_INLINE && ti_roles_lend(rt);
-    for (int d = 0; rt->mode == TI_RUN_INLINE && d < ti_system_hosts(&rt->system); d++) {
-        any |= ti_device_host_work(rt->device[d], 0);
-    }
-    return any;
-}
-
-/* Do something useful while waiting: take free roles, run a part of a kernel. Planning comes last, and in small steps
- * while messages are under way, so that neither kernels nor messages wait behind it. */
-static bool help(ti_runtime *rt)
-{
-    if (rt->mode == TI_RUN_THREAD) {
-        return false;
-    }
-    bool any = ti_roles_execute_idly(rt);
-    any |= compute(rt);
-    return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
-}
-
-/* After some waiting, which was seen first at *since: let other nodes know where this one stands, and say what it waits
- * for if that takes long. */
-static void watch(ti_runtime *rt, uint64_t *since)
-{
-    uint64_t now = ti_clock_ns();
-    *since = *since ? *since : now;
-    if (rt->agreement && now - *since > LONG_WAIT_NS) {
-        ti_agreement_idle(rt->agreement, true);
-    }
-    if (now - *since > TI_SIBLINGS_SECONDS * 1000000000u && rt->watchdog.limit >= 0) {
-        ti_siblings_look(&rt->member);
-    }
-    if (rt->watchdog.limit >= 0 && ti_lock_try(&rt->executing)) {
-        ti_watchdog_look(&rt->watchdog, rt->executor, rt->agreement, ti_task_graph_tasks(rt->tasks));
-        ti_watchdog_look_at_kernels(&rt->watchdog, rt->executor, rt->system.node);
-        ti_roles_leave_executor(rt);
-    }
-}
-
-static uint64_t executed_points(const ti_runtime *rt)
-{
-    return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
-}
-
-static bool holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
-{
-    TI_ASSERT(executed_points(rt) <= rt->ahead.points && (kind == TI_CAUSE_SIGNAL) == (signal != NULL));
-    switch (kind) {
-    case TI_CAUSE_NEAR: /* the program is not too far ahead */
-        return ti_ahead_is_near(&rt->ahead, executed_points(rt), (uint64_t)rt->config.run_ahead);
-    case TI_CAUSE_ROOM:
-        return ti_ring_space(&rt->scheduler.tasks) > 0;
-    case TI_CAUSE_SIGNAL:
-        return atomic_load_explicit(&signal->set, memory_order_acquire) != 0;
-    case TI_CAUSE_POINTS:
-        return rt->ahead.points == executed_points(rt);
-    case TI_CAUSE_SETTLED:
-        return ti_agreement_is_settled(rt->agreement);
-    case TI_CAUSES:
-        break;
-    }
-    TI_UNREACHABLE();
-}
-
-/* Nothing waits any more for tasks that the program has not submitted. */
-static void let_go(ti_runtime *rt)
-{
-    if (rt->mode == TI_RUN_INLINE) {
-        atomic_store_explicit(&rt->progress.holding, false, memory_order_relaxed);
-    }
-}
-
-/* What this thread can do while it waits. */
-static uint32_t abilities(const ti_runtime *rt)
-{
-    const uint32_t runs = rt->lent_worker >= 0 ? TI_CAN_RUN_ON(0) : 0;
-    const uint32_t shared = TI_CAN_PLAN | TI_CAN_EXECUTE | runs | TI_CAN_WAIT;
-    return rt->mode == TI_RUN_SHARED ? shared : rt->mode == TI_RUN_INLINE ? TI_CAN_ANYTHING : TI_CAN_WAIT;
-}
-
-/* With a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
-static void wait_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
-{
-    uint64_t since = 0, start = 0;
-    ti_waiter waiter = { 0, 0, abilities(rt) };
-    let_go(rt);
-    while (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
-        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
-        if (holds(rt, kind, signal)) {
-            break;
-        }
-        start = rt->trace.recorder && !start ? ti_clock_ns() : start;
-        if (help(rt)) {
-            waiter.round = 0;
-        } else {
-            ti_backoff(&waiter, &rt->progress.lot, ticket, ti_roles_must_poll(rt));
-            if (waiter.round % WATCH_EVERY == 0) {
-                watch(rt, &since);
-            }
-        }
-    }
-    ti_tracing_note_wait(&rt->trace, kind, start);
-    if (since && rt->agreement) {
-        ti_agreement_idle(rt->agreement, false);
-    }
-    if (rt->mode == TI_RUN_SHARED && rt->lent_worker >= 0) {
-        ti_device_host_leave(rt->device[0]);
-    }
-    if (ti_failure_get(&rt->progress.failure) != TACIT_OK) {
-        /* Whoever executes finishes its step, so that nothing writes to what the caller waited for any more. */
-        ti_lock_take(&rt->executing);
-        ti_roles_end_job(rt);
-        ti_roles_leave_executor(rt);
-    }
-}
-
 static void push_task(ti_runtime *rt, const ti_task *task)
 {
     ti_ring *ring = &rt->scheduler.tasks;
@@ -443,7 +323,7 @@ static void push_task(ti_runtime *rt, const ti_task *task)
         ti_dot_task(&rt->graphs.task, task);
     }
     if (ti_ring_space(ring) == 0) {
-        wait_until(rt, TI_CAUSE_ROOM, NULL);
+        ti_waiting_until(rt, TI_CAUSE_ROOM, NULL);
     }
     ti_ring_push(ring, (void *)(uintptr_t)task);
     /* A consumer that found the channel empty may be going to sleep; one that did not will look again. */
@@ -491,14 +371,14 @@ static bool has_settled(ti_runtime *rt)
 static void run_inline(ti_runtime *rt)
 {
     bool any;
-    let_go(rt);
+    ti_waiting_let_go(rt);
     do {
         bool asked = ti_roles_must_poll(rt);
         any = asked && ti_roles_execute(rt);
         bool planned = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
         any |= planned;
         any |= (planned || !asked) && ti_roles_execute(rt);
-        any |= compute(rt);
+        any |= ti_waiting_compute(rt);
     } while (any && !has_settled(rt));
 }
 
@@ -515,6 +395,18 @@ static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TAS
         ti_tracing_note_tasks(&rt->trace, made, count, start);
     }
     return count;
+}
+
+/* Where planning is this thread's, it does it while it submits, by so many tasks at a time. */
+static void plan_ahead(ti_runtime *rt, size_t tasks)
+{
+    if (!ti_home_is_program(rt, TI_CAN_PLAN) || (rt->unplanned += (uint32_t)tasks) < TI_PLAN_BUDGET) {
+        return;
+    }
+    rt->unplanned = 0;
+    if (ti_roles_schedule(rt, TI_PLAN_BUDGET)) {
+        ti_lot_wake_able(&rt->progress.lot, 1, TI_CAN_EXECUTE);
+    }
 }
 
 /* The task is in the graph; `points` there were before. */
@@ -544,8 +436,9 @@ static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], si
     if (rt->dry && points != rt->ahead.points) {
         ti_dry_run_note_held(rt->dry, rt->tasks, rt->scheduler.commands, rt->scheduler.graph);
     }
-    if (!holds(rt, TI_CAUSE_NEAR, NULL)) {
-        wait_until(rt, TI_CAUSE_NEAR, NULL);
+    plan_ahead(rt, count);
+    if (!ti_waiting_holds(rt, TI_CAUSE_NEAR, NULL)) {
+        ti_waiting_until(rt, TI_CAUSE_NEAR, NULL);
     }
     uint64_t executed = ti_runtime_executed(rt);
     if (executed != rt->released) {
@@ -583,7 +476,7 @@ bool ti_runtime_submit_brief(ti_runtime *rt, const ti_brief_desc *what)
 static void wait_alone(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
     ti_claim_take(&rt->claim, &rt->progress.failure);
-    wait_until(rt, kind, signal);
+    ti_waiting_until(rt, kind, signal);
     ti_claim_drop(&rt->claim);
 }
 

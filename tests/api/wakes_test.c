@@ -21,7 +21,7 @@ void __real_ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool pol
 void __wrap_ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling);
 void __wrap_ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
 {
-    if (polling || waiter->round < 2) {
+    if (polling || ti_spins(waiter, lot)) {
         __real_ti_backoff(waiter, lot, ticket, polling);
         return;
     }

@@ -524,11 +524,11 @@ static void who_ends_a_kernel_starts_what_follows(void **unused)
     device->ops->destroy(device);
 }
 
-static bool note_idle(void *user, bool completed)
+static ti_host_found note_idle(void *user, ti_host_idle when)
 {
-    (void)completed;
+    (void)when;
     (*(_Atomic int *)user)++;
-    return false;
+    return TI_HOST_NOTHING;
 }
 
 /* Where somebody else waits for the first one, too, who ends it looks for that before it goes on; else not. */
@@ -654,15 +654,15 @@ struct chain {
     int length;
 };
 
-static bool advance(void *user, bool completed)
+static ti_host_found advance(void *user, ti_host_idle when)
 {
     struct chain *c = user;
     ti_device *device = c->device;
     uint64_t token;
     bool moved = false;
-    (void)completed;
+    (void)when;
     if (!device || !ti_lock_try(&c->role)) {
-        return false;
+        return TI_HOST_NOTHING;
     }
     if (device->ops->poll(device, &token, 1) == 1) {
         moved = true;
@@ -675,7 +675,7 @@ static bool advance(void *user, bool completed)
         c->done++;
     }
     ti_lock_drop(&c->role);
-    return moved;
+    return moved ? TI_HOST_SOMETHING : TI_HOST_NOTHING;
 }
 
 static void workers_pass_the_role_on(void **unused)
