@@ -82,6 +82,7 @@ set(TACIT_SOURCES
 
     plan/track/deps.c
     plan/track/note.c
+    plan/track/sent.c
     plan/track/state.c
     plan/track/tracker.c
 
@@ -109,55 +110,57 @@ set(TACIT_SOURCES
     plan/tolerance/stages.c
     plan/tolerance/tiles.c
 
-    plan/command/anticipate.c
     plan/command/bundle.c
     plan/command/cut.c
-    plan/command/divide.c
-    plan/command/edge.c
     plan/command/emit.c
-    plan/command/forward.c
-    plan/command/graph.c
     plan/command/late.c
-    plan/command/multicast.c
     plan/command/overlap.c
-    plan/command/placed.c
-    plan/command/plan.c
-    plan/command/pure.c
-    plan/command/reduce.c
-    plan/command/replay.c
     plan/command/seen.c
     plan/command/shape.c
-    plan/command/stage.c
-    plan/command/tell.c
     plan/command/wide.c
-    plan/command/window.c
+
+    plan/transfer/anticipate.c
+    plan/transfer/divide.c
+    plan/transfer/edge.c
+    plan/transfer/forward.c
+    plan/transfer/multicast.c
+    plan/transfer/placed.c
+    plan/transfer/reduce.c
+    plan/transfer/replay.c
+
+    plan/lookahead/graph.c
+    plan/lookahead/plan.c
+    plan/lookahead/pure.c
+    plan/lookahead/stage.c
+    plan/lookahead/tell.c
+    plan/lookahead/window.c
 
     plan/memory/budget.c
     plan/memory/coherence.c
     plan/memory/memory.c
 
     plan/instruction/blocks.c
-    plan/instruction/bundle.c
     plan/instruction/coherent_copies.c
     plan/instruction/collective.c
-    plan/instruction/cycle.c
-    plan/instruction/cycle_step.c
     plan/instruction/follow.c
-    plan/instruction/graph.c
     plan/instruction/keep.c
     plan/instruction/kernel.c
     plan/instruction/places.c
-    plan/instruction/point.c
     plan/instruction/reduce.c
     plan/instruction/reduce_blocks.c
-    plan/instruction/refuse.c
-    plan/instruction/sent.c
-    plan/instruction/spill.c
     plan/instruction/staging.c
     plan/instruction/template.c
-    plan/instruction/tile.c
     plan/instruction/transfer.c
-    plan/instruction/window.c
+
+    plan/stream/bundle.c
+    plan/stream/cycle.c
+    plan/stream/cycle_step.c
+    plan/stream/graph.c
+    plan/stream/point.c
+    plan/stream/refuse.c
+    plan/stream/spill.c
+    plan/stream/tile.c
+    plan/stream/window.c
 
     exec/allocation_table.c
     exec/block_run.c

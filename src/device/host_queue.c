@@ -80,8 +80,7 @@ bool ti_host_queue_take(ti_host_queue *q, ti_host_queue *thief, ti_host_entry *o
 
 bool ti_host_queue_take_next(ti_host_queue *q, ti_host_entry *out)
 {
-    ti_host_job *j =
-        ti_host_queue_has_next(q) ? atomic_exchange_explicit(&q->next, NULL, memory_order_acquire) : NULL;
+    ti_host_job *j = ti_host_queue_has_next(q) ? atomic_exchange_explicit(&q->next, NULL, memory_order_acquire) : NULL;
     if (!j) {
         return false;
     }

@@ -3,7 +3,7 @@
  * Each write gives its elements contents of their own. Boxes are sent between, often the same again. Two sends of one
  * box that have the same version must have carried the same. Where nothing was written between two sends of a box, and
  * nothing that meets it was sent, the second must have the version of the first and count it. */
-#include "plan/instruction/sent.h"
+#include "plan/track/sent.h"
 
 #include "random.h"
 

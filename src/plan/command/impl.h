@@ -1,4 +1,6 @@
-/* What the files of the command graph share: its state. Included by this folder only. */
+/* What the files of the command graph share: its state; and what stands on nothing else: what follows from a task's
+ * shape, the pieces of this node's chunk, and what all planning ends in. On it stand plan/transfer (how data gets to a
+ * task) and plan/lookahead (which tasks are planned together); only these three folders include it. */
 #ifndef TI_COMMAND_IMPL_H
 #define TI_COMMAND_IMPL_H
 
@@ -141,8 +143,7 @@ struct ti_command_graph {
     ti_missed_counts missed;
 };
 
-/* Each of these files calls those before it only: late, bundle, emit, wide, shape, cut, overlap, divide, anticipate,
- * edge, forward, reduce, replay, multicast, placed, plan, window, stage, tell, pure, graph. */
+/* Each of these files calls those before it only: late, seen, bundle, emit, wide, shape, cut, overlap. */
 
 /* With one node there is nothing to send, so no versions are kept. */
 static inline bool ti_command_is_distributed(const ti_command_graph *graph)
@@ -181,70 +182,5 @@ void ti_command_fill_piece(const ti_shape *shape, const ti_box *chunk, ti_piece 
 /* The buffer in this slot is about to go. */
 void ti_command_shapes_forget(ti_command_graph *graph, uint32_t slot);
 void ti_command_shapes_fini(ti_command_graph *graph);
-
-/* divide.c: forwards of a task on the buffer that it uses so. */
-ti_discovery_question ti_command_question(const ti_task *task, const ti_command_use *use, const ti_forward *forward);
-/* Whether what is wanted on all nodes is all that is left of what the producer wrote; whether all nodes want that. */
-bool ti_command_is_all(const ti_forward *forward, const ti_boxes *wanted);
-bool ti_command_all_want_all(ti_command_graph *graph, const ti_discovery_question *question, const ti_forward *forward);
-/* Fill `parts`; what they point to lives as long as the task. */
-void ti_command_divide(ti_command_graph *graph, const ti_command_use *use, const ti_forward *forward);
-
-/* anticipate.c */
-/* The held task at hand is planned and has this forward: what this one and later ones want on all nodes comes first, at
- * once. NULL: nothing. */
-const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *forward);
-
-/* edge.c: what became of the edges of a task on one buffer, whose transfers have been planned. */
-void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
-
-/* forward.c */
-/* Forwards on the buffer become collectives where they fit a pattern. */
-void ti_command_forward_data(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
-/* What a task reads of a buffer goes by these messages, and not by a collective because of the verdict. */
-void ti_command_count_missed(ti_command_graph *graph, ti_verdict verdict, const ti_messages *out,
-                             const ti_messages *in);
-
-/* reduce.c: combine the partial results of the access with this index; note who reads what a reduction has left. */
-void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t index, const ti_split_ref *split);
-void ti_command_note_readers(ti_command_graph *graph, const ti_command_use *use);
-
-/* replay.c: tasks whose messages and collectives are known from the last time. */
-/* Afterwards, of each buffer either `replay.now` is known, or the versions are up to date. */
-void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known);
-/* Emit what is known; or record what has been emitted (`became`, `transfer`), if it is wanted. */
-void ti_command_replay_transfers(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
-void ti_command_replay_record(ti_command_graph *graph, const ti_task *task, const ti_command_use *use);
-void ti_command_replay_end(const ti_task *task, const ti_command_shape *known);
-/* Whether lookahead has nothing to wait for, as far as this buffer goes. */
-bool ti_command_replay_passes(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
-
-/* multicast.c */
-void ti_command_multicast_init(ti_command_graph *graph);
-void ti_command_multicast_fini(ti_command_graph *graph);
-/* Whether the task waits in the window from now on; if not, it goes ahead. */
-bool ti_command_multicast_waits(ti_command_graph *graph, const ti_task *task);
-/* The next task that has waited long enough, or NULL; `all`: they all have. */
-const ti_task *ti_command_multicast_next(ti_command_graph *graph, bool all);
-/* The task is about to be planned: send what it is the first to read. */
-void ti_command_multicast(ti_command_graph *graph, const ti_task *task);
-
-/* placed.c: whether it concerns other nodes only; then the versions know of it. At once: if nothing waits at all. */
-bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task);
-bool ti_command_passes_at_once(ti_command_graph *graph, const ti_task *task); /* looked at once only */
-bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief);
-
-/* plan.c */
-/* Plan a task, whatever it is. */
-void ti_command_plan(ti_command_graph *graph, const ti_task *task);
-/* The slot may be empty. */
-void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot);
-
-/* window.c */
-void ti_command_window_fini(ti_command_window *window);
-/* Plan the task now or hold it; plan those that are held if it closes the window. */
-void ti_command_window_add(ti_command_graph *graph, const ti_task *task);
-/* Plan all that is held. */
-void ti_command_window_flush(ti_command_graph *graph);
 
 #endif

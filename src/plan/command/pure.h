@@ -145,13 +145,6 @@ const ti_piece *ti_command_cut(struct ti_command_graph *graph, const ti_task *ta
 const ti_piece *ti_command_cut_stages(struct ti_command_graph *graph, const ti_task *task,
                                       struct ti_command_shape *known, uint32_t *pieces, uint32_t *ahead);
 
-/* stage.c: windows in stages. */
-/* States have lost their numbers. */
-void ti_command_forget_alone(ti_command_pure *pure);
-/* Find the stages of the window at hand, if it has such; then margins are theirs. With strategy `halo`, where nothing
- * is sent of what the window computes, the messages of several buffers can be one then. */
-bool ti_command_has_common_messages(const struct ti_command_graph *graph);
-ti_stage_verdict ti_command_find_stages(struct ti_command_graph *graph);
 /* bundle.c: what staged windows send. */
 /* The transfer is a part of a bundle: gives it its number. */
 void ti_command_bundle_add(struct ti_command_graph *graph, ti_command *transfer);
@@ -159,25 +152,11 @@ void ti_command_bundle_add(struct ti_command_graph *graph, ti_command *transfer)
 void ti_command_bundles_end(struct ti_command_graph *graph);
 void ti_command_bundles_fini(ti_command_pure *pure);
 
-/* tell.c. Why a window closes, because of what the task is or does; `by_task`: the words say something about the task,
- * which is one of the program. Constant. */
-const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *closer, bool *by_task);
-/* Only if somebody wants to know. Look at the window at hand, which closes because of what the task is or does;
- * `verdict`: on a task of the program. Then a task is about to be planned, which may be one of such a window. */
-void ti_command_look_at_window(struct ti_command_graph *graph, ti_window_verdict verdict, const ti_task *closer,
-                               ti_stage_verdict stages);
-void ti_command_look_at_planned(struct ti_command_graph *graph, const ti_task *task);
 /* seen.c. The window of the task, if it is still of interest, or NULL. It is known what collectives bring the task,
  * which is being planned, of the buffer; it receives a message; windows all of whose tasks are planned are told. */
 struct ti_command_seen *ti_command_seen_of(struct ti_command_graph *graph, const ti_task *task);
 void ti_command_look_at_rest(struct ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer);
 void ti_command_look_at_message(struct ti_command_graph *graph, const ti_task *task);
 void ti_command_tell_windows(struct ti_command_graph *graph);
-/* A window in stages has none. */
-void ti_command_tell_no_tiles(struct ti_command_graph *graph);
-
-/* pure.c: where tasks come in. */
-void ti_command_pure_add(struct ti_command_graph *graph, const ti_task *task);
-void ti_command_pure_fini(ti_command_pure *pure);
 
 #endif

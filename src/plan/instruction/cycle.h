@@ -1,7 +1,5 @@
-/* Cycles: what comes of the commands of a steady loop, as long as that goes on.
- *
- * cycle.c says when there is one, cycle_step.c what a step of it is. Part of the instruction graph: window.c asks it
- * first. Scheduler thread. */
+/* Cycles: what comes of the commands of a steady loop, as long as that goes on. The state of plan/stream/cycle.c, which
+ * says when there is one, and of cycle_step.c: what a step of it is. For impl.h only. */
 #ifndef TI_CYCLE_H
 #define TI_CYCLE_H
 
@@ -54,33 +52,5 @@ typedef struct ti_cycle {
     uint64_t rounds, shift;             /* complete ones since; what is added to the ids of the recorded one */
     uint64_t repeated;                  /* instructions, so far */
 } ti_cycle;
-
-void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
-void ti_cycle_fini(ti_cycle *cycle);
-/* How many commands there are up to the first horizon: those after it may belong to a cycle that begins there. */
-size_t ti_cycle_segment(const ti_command *const *command, size_t count);
-/* Compile those of the commands that repeat what was recorded: how many, from the first on. */
-size_t ti_cycle_repeat(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count);
-/* These commands have become what the batch has from `first` on, or wait in the window. */
-void ti_cycle_note(struct ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first);
-
-/* ---- cycle_step.c: called by cycle.c */
-
-static inline bool ti_command_is_horizon(const ti_command *command)
-{
-    return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
-}
-/* How many instructions the command became, if it can be repeated. */
-size_t ti_cycle_instructions(const ti_command *command);
-/* Record that the command became those instructions, if that can be repeated. */
-bool ti_cycle_record(struct ti_instruction_graph *graph, const ti_command *command,
-                     const ti_instruction *const *instruction);
-/* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
-bool ti_cycle_is_step(const struct ti_instruction_graph *graph, size_t at, const ti_command *const *command,
-                      size_t left);
-/* Compile that command, and the reductions after it together with it. */
-void ti_cycle_take_step(struct ti_instruction_graph *graph, size_t at, const ti_command *const *command);
-/* Tell the trackers what the step has touched in the round at hand. */
-void ti_cycle_tell_step(struct ti_instruction_graph *graph, size_t at);
 
 #endif

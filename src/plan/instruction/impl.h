@@ -1,11 +1,10 @@
-/* The state of the instruction graph, and who calls whom.
+/* The state of the instruction graph, what one command becomes, and who calls whom.
  *
- * graph.h is the outside. window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when
- * the window closes, graph.c compiles them one after the other. It calls, by the kind of the command, kernel.c
- * (executions), tile.c (windows of them, by kernel.c), transfer.c and bundle.c (messages), collective.c, reduce.c and
- * point.c. kernel.c asks follow.c for dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in
- * blocks; both stand on staging.c, which stands on blocks.c and keep.c. All of them call places.c for where data is to
- * lie, coherent_copies.c for what is read and written, and memory.h for allocations. Only these include it; staging.h
+ * graph.h is the outside. plan/stream takes commands in, and compiles them one after the other. It calls, by the kind
+ * of the command, kernel.c (executions), transfer.c (messages), collective.c and reduce.c. kernel.c asks
+ * follow.c for dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on
+ * staging.c, which stands on blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c
+ * for what is read and written, and memory.h for allocations. Only this folder and plan/stream include it; staging.h
  * has more for reductions. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
@@ -15,11 +14,11 @@
 #include "plan/instruction/cycle.h"
 #include "plan/instruction/follow.h"
 #include "plan/instruction/keep.h"
-#include "plan/instruction/sent.h"
 #include "plan/instruction/tile.h"
 #include "plan/memory/coherence.h"
 #include "plan/memory/memory.h"
 #include "plan/track/order.h"
+#include "plan/track/sent.h"
 
 /* A piece of a command on the device that will run it. */
 typedef struct ti_device_piece {
@@ -158,23 +157,6 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
         ti_coherence_write(state->coherence, box, place);
     }
 }
-
-/* ---- graph.c: called by window.c */
-
-/* Note what a command needs, whose pieces are [first, end) of the window. */
-void ti_instruction_note_command(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end);
-/* Compile the command at `index` of the window, and maybe some that follow it: how many. */
-size_t ti_instruction_compile(ti_instruction_graph *graph, size_t index);
-void ti_instruction_open_buffer(ti_instruction_graph *graph, const ti_task *task);
-void ti_instruction_fill_buffer(ti_instruction_graph *graph, const ti_task *task); /* with its initial contents */
-
-/* ---- point.c: called by graph.c and cycle_step.c */
-
-void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command *command);
-
-/* ---- refuse.c: called by window.c where what is wanted does not fit */
-
-void ti_instruction_refuse(ti_instruction_graph *graph, int memory); /* TI_HOST_MEMORY: of all together */
 
 /* ---- kernel.c: called by window.c and graph.c */
 

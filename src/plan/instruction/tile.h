@@ -1,4 +1,4 @@
-/* Tiles of windows in the instruction graph: see tile.c. For impl.h, and for graph.c, which calls tile.c. */
+/* Tiles of windows in the instruction graph: the state of plan/stream/tile.c, and what it calls. For impl.h only. */
 #ifndef TI_INSTRUCTION_TILE_H
 #define TI_INSTRUCTION_TILE_H
 
@@ -14,10 +14,6 @@ typedef struct ti_tilings {
     uint64_t tiles, replayed;         /* so far; windows, or parts of such, whose tiles were known */
     uint64_t after;                   /* an instruction that the kernel at hand waits for beside others; 0: none */
 } ti_tilings;
-
-/* Compile what begins with the execution at `index` of the window tile by tile: how many commands; 0: none. */
-size_t ti_instruction_compile_tiles(struct ti_instruction_graph *graph, size_t index);
-void ti_instruction_tilings_fini(struct ti_instruction_graph *graph);
 
 /* kernel.c: compile some items of an execution, which wait for the instruction `after`, too, if it is not 0: the
  * kernel's id. */

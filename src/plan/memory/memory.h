@@ -50,7 +50,7 @@ typedef struct ti_want {
     bool grows;          /* replaces allocations */
 } ti_want;
 
-/* What the commands of a window need, noted where a device's memory is short: plan/instruction/spill.c. */
+/* What the commands of a window need, noted where a device's memory is short: plan/stream/spill.c. */
 typedef struct ti_mark {
     const ti_buffer_memory *place;
     ti_box box;

@@ -1,5 +1,5 @@
 /* What has been sent since it was written: see sent.h. */
-#include "plan/instruction/sent.h"
+#include "plan/track/sent.h"
 
 #include "base/check.h"
 

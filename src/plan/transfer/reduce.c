@@ -4,7 +4,7 @@
  * buffer's reductions left before, since who will read this one is not known yet; a wrong guess costs a transfer.
  * Messages along a binomial tree, where collectives are off or few nodes take part. And messages along a tree over
  * blocks of the range, which has the same bits on any number of nodes. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 /* ---- a binomial tree over the nodes that have chunks; the first of them is the root */
 

@@ -2,7 +2,7 @@
  *
  * The task graph has listed the edges of a task (ti_task::edge). Here they meet the verdicts of their forwards, and
  * the messages that their bytes need on this node. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 /* What the pieces have in common with the edge, in elements; peers that have some are noted. */
 static uint64_t messages_of(const ti_edge *edge, const ti_messages *pieces, ti_map *peers, uint64_t *messages)

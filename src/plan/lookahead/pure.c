@@ -14,7 +14,7 @@
  * up to ti_system::latency_horizons of them: a program that may be ahead by as many waits for no window.
  *
  * Paper: Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, section 2. Scheduler thread. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 #include "base/hash.h"
 #include "plan/tolerance/closure.h"

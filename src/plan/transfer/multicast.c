@@ -8,7 +8,7 @@
  *
  * A task at the front of the window that reads only what its own node wrote need not wait there: the window is for
  * finding the readers of what travels. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 #include <string.h>
 

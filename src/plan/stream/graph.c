@@ -1,5 +1,6 @@
 /* Stage 3, the instruction graph: see graph.h. */
 #include "plan/instruction/staging.h"
+#include "plan/stream/impl.h"
 
 /* A kernel often reads its part, what it sends of that, and what it gets from neighbours, and by the next step they
  * have all been written: notes would cost more than readers. */

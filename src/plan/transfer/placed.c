@@ -4,7 +4,7 @@
  * shows at once. If nobody does, or another node, this node has nothing to do but to note who holds what from now on.
  * It needs no split and no holders for that, which is what planning a task costs otherwise. Whatever is not that simple
  * is left to plan.c, which does the same to the versions: nodes may take either way. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 #include "ir/brief.h"
 

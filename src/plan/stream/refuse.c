@@ -3,7 +3,7 @@
  *
  * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all
  * tasks of the window. */
-#include "plan/instruction/impl.h"
+#include "plan/stream/impl.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions
  * are kept. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 /* ---- transfers */
 

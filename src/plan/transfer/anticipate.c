@@ -1,7 +1,7 @@
 /* The command graph, anticipated reads: what held tasks will want on all nodes comes at once, before the first of them.
  *
  * Only while a window closes: see window.c. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 /* The union of what the task at hand and later ones want of a producer. Whether later ones want anything. */
 static bool join_anticipated(ti_command_window *w, const ti_forward *f)

@@ -3,7 +3,7 @@
  * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have
  * been planned: windows close at horizons. So the versions show who has what, and what each source has is a question by
  * itself. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */
 enum { MAX_PARTS = 64 };

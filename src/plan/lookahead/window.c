@@ -12,7 +12,7 @@
  * it has moved by messages that a collective wants later: so loops without anything to find run as without lookahead.
  * All of this depends on the sequence of tasks alone, so all nodes do the same. Paper: what Knorr et al., doi
  * 10.1007/s10766-024-00767-y, leave open in section 5.1. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 enum { MAX_FRUITLESS = 2, MAX_HELD = 1024 };
 

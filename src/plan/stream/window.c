@@ -7,7 +7,7 @@
  *
  * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
  * compiled first, so that the buffer's memory counts as free. */
-#include "plan/instruction/spill.h"
+#include "plan/stream/impl.h"
 
 enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
 

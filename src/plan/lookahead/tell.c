@@ -1,5 +1,5 @@
 /* The command graph, what the report says of windows of pure tasks. Called only if there is a report. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 /* ---- what closed it */
 

@@ -1,5 +1,5 @@
 /* The command graph, forwards: what of a task's reads travels as collectives. */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 enum { MAX_COLLECTIVES = 4 }; /* of one part; what they leave goes by messages */
 

@@ -16,7 +16,7 @@
  * executions follow their tasks (follow.h), where a buffer may lie in several places, of windows in stages or in tiles,
  * nor of samples; not while anything waits in the window. A recorded cycle is good until memory of a buffer is
  * allocated or freed: then the command at hand is another one. */
-#include "plan/instruction/impl.h"
+#include "plan/stream/impl.h"
 
 #include "base/map.h"
 

@@ -1,5 +1,6 @@
 /* The instruction graph, horizons and epochs: they wait for everything before them without naming it. */
 #include "plan/instruction/staging.h"
+#include "plan/stream/impl.h"
 
 void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command *command)
 {

@@ -7,7 +7,7 @@
  *
  * With strategy `halo` a window that reads several buffers first is planned in stages, too, for the sake of one
  * message: nothing is sent of what it computes, so margins stay as they are, and nothing comes ahead. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 #include "plan/tolerance/closure.h"
 

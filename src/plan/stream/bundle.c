@@ -9,6 +9,7 @@
  * Windows that repeat are steps of cycles (cycle_step.c). Then copies and messages are those that were recorded, in
  * other allocations; all else here is the same. */
 #include "plan/instruction/staging.h"
+#include "plan/stream/impl.h"
 
 typedef struct bundle_slot {
     uint64_t allocation;

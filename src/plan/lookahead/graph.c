@@ -1,5 +1,5 @@
 /* Stage 2, the command graph, from outside: see graph.h. */
-#include "plan/command/impl.h"
+#include "plan/lookahead/impl.h"
 
 #include "ir/brief.h"
 

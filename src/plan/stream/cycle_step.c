@@ -5,6 +5,7 @@
  * back each time, since which one comes next does not follow from the trackers: kernels wait for its last users
  * besides. A cycle goes on only as long as there is enough of it, so that none is allocated or freed. */
 #include "plan/instruction/staging.h"
+#include "plan/stream/impl.h"
 
 #include <stddef.h>
 #include <string.h>

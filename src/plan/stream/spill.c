@@ -4,7 +4,7 @@
  * window.c lets only one task wait then, so that tasks that each fit follow each other. What was freed comes back when
  * a task needs it, by the same copies as any contents that lie elsewhere. An allocation on a device depends on the
  * frees before it whose room it needs (plan/memory/budget.h). Nothing here is asked where all fits. */
-#include "plan/instruction/spill.h"
+#include "plan/stream/impl.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * earlier one has ended, or else devices would begin with the first task of every tile. It is kept for windows that
  * come again: by shapes and pieces, all that it follows from. */
 #include "base/hash.h"
-#include "plan/instruction/impl.h"
+#include "plan/stream/impl.h"
 #include "plan/tolerance/tiles.h"
 #include "trace/explain.h"
 

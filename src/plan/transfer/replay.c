@@ -4,7 +4,7 @@
  * Not replayed: tasks that no other equals; tasks with forwards while others are held, which may hoist; and everything
  * while somebody wants explanations. Of reductions, what becomes of the versions is replayed, and what the task reads;
  * how the result comes about is planned each time (reduce.c). */
-#include "plan/command/impl.h"
+#include "plan/transfer/impl.h"
 
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)
 {
