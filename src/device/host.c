@@ -149,7 +149,7 @@ static void enqueue(host *h, ti_host_job *j)
     int workers = h->base.workers, wake;
     int self = me.host == h && me.worker < workers ? me.worker : -1;
     if (j->parts > 1 && atomic_load_explicit(&j->stealable, memory_order_relaxed)) {
-        wake = queue_parts(h, j, self); /* by now it may be done, and another ti_host_job */
+        wake = queue_parts(h, j, self); /* by now it may be done, and another job */
     } else if (j->parts > 1) {
         wake = queue_parts(h, j, self);
         atomic_store_explicit(&j->stealable, true, memory_order_release);
@@ -167,18 +167,50 @@ static void enqueue(host *h, ti_host_job *j)
 
 /* ---------------------------------------------------------------- parts */
 
-/* The bits of a reduction depend on its parts: these are always as many as there can be. */
-static int kernel_parts(host *h, const ti_device_kernel *k, ti_length_name *length)
+/* How a kernel is run: `cuts` pieces, which make so many parts. The bits of a reduction depend on the pieces: these are
+ * always as many as there can be. If they are short, one worker runs several of them, one after the other. */
+typedef struct plan {
+    int parts, cuts;
+    ti_length_name length;
+} plan;
+
+static plan plan_kernel(host *h, const ti_device_kernel *k)
 {
-    int workers = h->base.workers;
-    *length = (ti_length_name){ .is_measured = false };
-    if (workers == 1) {
-        return 1;
+    const int most = h->base.workers == 1 ? 1 : ti_parts_most(k, h->base.workers);
+    plan p = { .parts = most, .cuts = most };
+    if (h->base.workers > 1 && !k->bounds) {
+        const uintptr_t function = k->host ? (uintptr_t)k->host : (uintptr_t)k->run;
+        p.parts = ti_lengths_parts(&h->lengths, function, ti_parts_items(k, &k->launch.chunk), most, &p.length);
+        p.cuts = k->run ? most : p.parts;
     }
-    int most = ti_parts_most(k, workers);
-    return k->run || k->bounds
-               ? most
-               : ti_lengths_parts(&h->lengths, (uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk), most, length);
+    return p;
+}
+
+/* The cuts of a part are [first, the result). */
+static int end_of_part(const ti_host_job *j, int part, int *first)
+{
+    *first = (int)ti_split_share(j->cuts, j->parts, part);
+    return part + 1 < j->parts ? (int)ti_split_share(j->cuts, j->parts, part + 1) : j->cuts;
+}
+
+/* All of its cuts one after the other. */
+static void call_kernel(ti_host_job *j, int part, tacit_launch *launch)
+{
+    ti_device_kernel *k = j->kernel;
+    const tacit_view *view = launch->view;
+    int first, end = end_of_part(j, part, &first);
+    for (int i = first; i < end; i++) {
+        launch->chunk = k->launch.chunk;
+        launch->view = view; /* pieces of reductions have their own */
+        if (j->cuts > 1) {
+            ti_parts_cut(k, j->cuts, i, &launch->chunk);
+        }
+        if (k->run) {
+            k->run(k, i, j->cuts, launch);
+        } else {
+            ti_kernel_call(k, launch);
+        }
+    }
 }
 
 static void run_kernel(host *h, ti_host_job *j, int part, int worker)
@@ -189,19 +221,12 @@ static void run_kernel(host *h, ti_host_job *j, int part, int worker)
     if (part == 0) {
         atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     }
-    if (j->parts > 1) {
-        ti_parts_cut(k, j->parts, part, &launch.chunk);
-    }
     launch.worker = h->desc.first + worker;
     launch.num_workers = h->desc.all ? h->desc.all : h->base.workers;
     atomic_store_explicit(&d->begun, atomic_load_explicit(&d->begun, memory_order_relaxed) + 1, memory_order_relaxed);
     atomic_store_explicit(&d->kernel, k, memory_order_release);
-    if (h->desc.failure && ti_failure_get(h->desc.failure) != TACIT_OK) {
-        /* nothing: what it would read may be wrong */
-    } else if (k->run) {
-        k->run(k, part, j->parts, &launch);
-    } else {
-        ti_kernel_call(k, &launch);
+    if (!h->desc.failure || ti_failure_get(h->desc.failure) == TACIT_OK) { /* else what it would read may be wrong */
+        call_kernel(j, part, &launch);
     }
     atomic_store_explicit(&d->kernel, NULL, memory_order_release); /* before the job is complete, and its memory gone */
 }
@@ -235,7 +260,7 @@ static ti_host_job *job_create(host *h, uint64_t token, int parts)
         j = TI_NEW(ti_host_job);
     }
     j->token = token;
-    j->parts = parts;
+    j->parts = j->cuts = parts;
     j->length = (ti_length_name){ .ns = 0 };
     atomic_store_explicit(&j->ns, 0, memory_order_relaxed);
     atomic_store_explicit(&j->left, parts, memory_order_relaxed);
@@ -301,14 +326,17 @@ bool ti_device_host_has_ended(const ti_device *device)
 
 static uint64_t items_of(const ti_host_entry *e)
 {
-    if (!e->job->kernel) {
-        return 0;
+    const ti_host_job *j = e->job;
+    uint64_t items = 0;
+    int first = 0, end = j->kernel ? end_of_part(j, e->part, &first) : 0;
+    for (int i = first; i < end; i++) {
+        tacit_box chunk = j->kernel->launch.chunk;
+        if (j->cuts > 1) {
+            ti_parts_cut(j->kernel, j->cuts, i, &chunk);
+        }
+        items += ti_parts_items(j->kernel, &chunk);
     }
-    tacit_box chunk = e->job->kernel->launch.chunk;
-    if (e->job->parts > 1) {
-        ti_parts_cut(e->job->kernel, e->job->parts, e->part, &chunk);
-    }
-    return ti_parts_items(e->job->kernel, &chunk);
+    return items;
 }
 
 /* The last part of a job has run: whether somebody should look for what that lets go. Not if the only such job is
@@ -380,12 +408,12 @@ void ti_device_host_join(ti_device *device, int worker)
     me.worker = worker;
 }
 
-bool ti_device_host_work(ti_device *device, int worker)
+bool ti_device_host_work(ti_device *device, int worker, uint32_t looks)
 {
     host *h = (host *)device;
     bool completed;
     ti_device_host_join(device, worker);
-    if (!run_one(h, worker, 1, &completed)) {
+    if (!run_one(h, worker, looks, &completed)) {
         return false;
     }
     for (int i = 1; i < IN_A_ROW && !completed && ti_host_queue_has_next(&h->queues[worker]); i++) {
@@ -531,12 +559,13 @@ const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t
 
 /* ---------------------------------------------------------------- operations */
 
-static ti_host_job *kernel_job(host *h, ti_device_kernel *kernel, int parts, const ti_length_name *length)
+static ti_host_job *kernel_job(host *h, ti_device_kernel *kernel, const plan *how)
 {
-    ti_host_job *j = job_create(h, kernel->token, parts);
+    ti_host_job *j = job_create(h, kernel->token, how->parts);
     TI_ASSERT(kernel->run || kernel->host);
     j->kernel = kernel;
-    j->length = *length;
+    j->cuts = how->cuts;
+    j->length = how->length;
     kernel->at = j;
     return j;
 }
@@ -544,11 +573,10 @@ static ti_host_job *kernel_job(host *h, ti_device_kernel *kernel, int parts, con
 static void host_launch(ti_device *device, int lane, ti_device_kernel *kernel)
 {
     host *h = (host *)device;
-    ti_length_name length;
+    const plan how = plan_kernel(h, kernel);
     (void)lane;
-    int parts = kernel_parts(h, kernel, &length);
     atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
-    enqueue(h, kernel_job(h, kernel, parts, &length));
+    enqueue(h, kernel_job(h, kernel, &how));
 }
 
 static bool host_may_be_followed(ti_device *device, const ti_device_kernel *first)
@@ -563,20 +591,19 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
 {
     host *h = (host *)device;
     ti_host_job *before = first->at, *none = NULL;
-    ti_length_name length;
-    int parts = kernel_parts(h, kernel, &length);
-    if (length.ns == 0 || length.ns >= SHORT_NS) {
-        ti_lengths_drop(&h->lengths, &length);
+    const plan how = plan_kernel(h, kernel);
+    if (how.length.ns == 0 || how.length.ns >= SHORT_NS) {
+        ti_lengths_drop(&h->lengths, &how.length);
         return false;
     }
-    ti_host_job *j = kernel_job(h, kernel, parts, &length);
+    ti_host_job *j = kernel_job(h, kernel, &how);
     atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
     atomic_fetch_add_explicit(&h->following, 1, memory_order_relaxed);
     if (atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
         return true;
     }
     atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
-    ti_lengths_drop(&h->lengths, &length);
+    ti_lengths_drop(&h->lengths, &how.length);
     j->next = h->pool;
     h->pool = j;
     return false;

@@ -20,7 +20,7 @@ typedef struct ti_host_job {
     ti_device_kernel *kernel; /* NULL: a copy */
     ti_block to, from;
     uint64_t token;
-    int parts;
+    int parts, cuts; /* `cuts` of a kernel make the parts: as many, or each part has several */
     _Atomic int left;
     atomic_bool stealable;              /* all parts are queued */
     atomic_bool told;                   /* somebody else waits for it, too */

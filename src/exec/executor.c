@@ -677,7 +677,9 @@ bool ti_executor_step(ti_executor *ex)
     }
     size_t waits = ex->is.comm->pending + ex->is.comm->listens +
                    ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
-    atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
+    if (atomic_load_explicit(&ex->is.progress->messages, memory_order_relaxed) != waits) { /* others look there */
+        atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
+    }
     return any;
 }
 

@@ -77,8 +77,9 @@ bool ti_roles_schedule(ti_runtime *rt, int budget);
 bool ti_roles_execute(void *user);
 /* The same of a thread that waits: not if it can be seen from outside that there is nothing to do. */
 bool ti_roles_execute_idly(ti_runtime *rt);
-/* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
-bool ti_roles_lend(ti_runtime *rt);
+/* Run a part of a kernel as the worker that has no thread, unless somebody else does; `looks` as in
+ * ti_device_host_work. */
+bool ti_roles_lend(ti_runtime *rt, uint32_t looks);
 /* Callbacks: whether somebody must poll for messages, or look at all; before sends leave; of idle workers. */
 bool ti_roles_must_poll(void *user);
 bool ti_roles_must_look(void *user);
@@ -101,7 +102,7 @@ bool ti_waiting_holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
 /* Nothing waits any more for tasks that the program has not submitted. */
 void ti_waiting_let_go(ti_runtime *rt);
 /* Run a part of a kernel, if this thread may. */
-bool ti_waiting_compute(ti_runtime *rt);
+bool ti_waiting_compute(ti_runtime *rt, uint32_t looks);
 
 /* ---- home.c: whether the program's thread or the workers take a role, TI_CAN_PLAN or TI_CAN_EXECUTE */
 

@@ -156,12 +156,12 @@ bool ti_roles_must_look(void *user)
 }
 
 /* Run a part of a kernel as the worker that has no thread, unless somebody else does. */
-bool ti_roles_lend(ti_runtime *rt)
+bool ti_roles_lend(ti_runtime *rt, uint32_t looks)
 {
     if (rt->lent_worker < 0 || !ti_lock_try(&rt->lending)) {
         return false;
     }
-    bool any = ti_device_host_work(rt->device[0], rt->lent_worker);
+    bool any = ti_device_host_work(rt->device[0], rt->lent_worker, looks);
     ti_lock_drop(&rt->lending);
     return any;
 }
@@ -169,7 +169,7 @@ bool ti_roles_lend(ti_runtime *rt)
 /* What this thread then had to do next as that worker is left to others. */
 static bool lend_shortly(ti_runtime *rt)
 {
-    bool any = ti_roles_lend(rt);
+    bool any = ti_roles_lend(rt, 1);
     if (any) {
         ti_device_host_leave(rt->device[0]);
     }

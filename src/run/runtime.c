@@ -378,7 +378,7 @@ static void run_inline(ti_runtime *rt)
         bool planned = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
         any |= planned;
         any |= (planned || !asked) && ti_roles_execute(rt);
-        any |= ti_waiting_compute(rt);
+        any |= ti_waiting_compute(rt, 1);
     } while (any && !has_settled(rt));
 }
 

@@ -5,13 +5,13 @@
 #include "base/clock.h"
 #include "device/host.h"
 
-enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
+enum { LOOKS_PER_STEAL = 8, WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
 
-bool ti_waiting_compute(ti_runtime *rt)
+bool ti_waiting_compute(ti_runtime *rt, uint32_t looks)
 {
-    bool any = rt->mode != TI_RUN_INLINE && ti_roles_lend(rt);
+    bool any = rt->mode != TI_RUN_INLINE && ti_roles_lend(rt, looks);
     for (int d = 0; rt->mode == TI_RUN_INLINE && d < ti_system_hosts(&rt->system); d++) {
-        any |= ti_device_host_work(rt->device[d], 0);
+        any |= ti_device_host_work(rt->device[d], 0, looks);
     }
     return any;
 }
@@ -25,7 +25,7 @@ static bool help(ti_runtime *rt, const ti_waiter *waiter, bool *completed)
     }
     const bool rests = !ti_spins(waiter, &rt->progress.lot);
     bool any = (rests || !ti_home_left_by_program(rt, *completed)) && ti_roles_execute_idly(rt);
-    *completed = ti_waiting_compute(rt);
+    *completed = ti_waiting_compute(rt, rests ? 1 : waiter->round % LOOKS_PER_STEAL == 0 ? LOOKS_PER_STEAL : 0);
     any |= *completed;
     return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
@@ -129,7 +129,7 @@ void ti_waiting_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
     ti_waiter waiter = { 0, 0, abilities(rt) };
     enter_wait(rt, kind);
     while (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
-        uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
+        const uint32_t ticket = ti_spins(&waiter, &rt->progress.lot) ? 0 : ti_lot_ticket(&rt->progress.lot);
         if (ti_waiting_holds(rt, kind, signal)) {
             break;
         }

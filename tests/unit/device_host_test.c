@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "device/host.h"
+#include "device/parts.h"
 #include "ir/task.h"
 
 #include <pthread.h>
@@ -44,7 +45,7 @@ static void drain(ti_device *device, bool lent, uint64_t *tokens, int count)
 {
     int got = 0;
     while (got < count) {
-        if (!lent || !ti_device_host_work(device, device->workers - 1)) {
+        if (!lent || !ti_device_host_work(device, device->workers - 1, 1)) {
             sched_yield();
         }
         int n = device->ops->poll(device, tokens + got, TI_MIN(2, count - got));
@@ -219,7 +220,7 @@ static void a_listener_hears_of_every_item(void **unused)
         assert_int_equal(h.wrong, 0);
         for (int i = 0; i < count; i++) {
             assert_int_equal(h.items[i], probes[i].items);
-            assert_int_equal(h.parts[i], parts_expected(&probes[i], workers));
+            assert_true(h.parts[i] >= 1 && h.parts[i] <= parts_expected(&probes[i], workers)); /* short ones: fewer */
             check_probe(&probes[i], workers);
         }
         device->ops->destroy(device);
@@ -279,6 +280,53 @@ static void short_kernels_run_every_item(void **unused)
     }
 }
 
+/* A reduction: which pieces it was called for, and how many there were. */
+typedef struct pieces {
+    ti_device_kernel job;
+    int calls[8], wrong, expected;
+} pieces;
+
+static void note_piece(ti_device_kernel *job, int part, int parts, tacit_launch *launch)
+{
+    pieces *p = job->user;
+    tacit_box chunk = job->launch.chunk;
+    ti_parts_cut(job, parts, part, &chunk);
+    p->wrong += parts != p->expected || chunk.min[0] != launch->chunk.min[0] || chunk.max[0] != launch->chunk.max[0] ||
+                launch->view != job->launch.view;
+    p->calls[part]++;
+    launch->view++; /* each piece has views of its own */
+}
+
+/* The pieces of reductions, on which their bits depend, are always the same; if they are short, one worker runs them
+ * all, as one part. */
+static void short_reductions_keep_their_pieces(void **unused)
+{
+    enum { WORKERS = 4, LAUNCHES = 60 };
+    ti_lot lot = { 0 };
+    ti_device *device = create(WORKERS, 0, &lot);
+    tacit_view views[2 * WORKERS];
+    pieces p = { .expected = WORKERS };
+    uint64_t token;
+    int at_once = 0;
+    (void)unused;
+    p.job = (ti_device_kernel){ .run = note_piece, .user = &p, .dims = 1, .granule = 1 };
+    p.job.launch = (tacit_launch){ .chunk = tacit_box1(0, 10), .view = views };
+    for (int launch = 1; launch <= LAUNCHES; launch++) {
+        int steps = 0;
+        device->ops->launch(device, 0, &p.job);
+        while (device->ops->poll(device, &token, 1) == 0) {
+            steps += ti_device_host_work(device, 0, 1);
+        }
+        at_once += steps == 1;
+        for (int i = 0; i < WORKERS; i++) {
+            assert_int_equal(p.calls[i], launch);
+        }
+    }
+    assert_int_equal(p.wrong, 0);
+    assert_true(at_once > 0 && at_once < LAUNCHES); /* of the first one nothing is known */
+    device->ops->destroy(device);
+}
+
 /* ---------------------------------------------------------------- placement */
 
 /* Jobs of one part that note their order and their worker. */
@@ -324,20 +372,20 @@ static void without_threads_only_lent_work_runs(void **unused)
     uint64_t token = 0;
     step s;
     (void)unused;
-    assert_false(ti_device_host_work(device, 0));
+    assert_false(ti_device_host_work(device, 0, 1));
     step_init(&s, &log, 42);
     device->ops->launch(device, 0, &s.job);
     assert_int_equal(log.count, 0);
     assert_int_equal(device->ops->poll(device, &token, 1), 0);
     int looks = 1;
-    while (!ti_device_host_work(device, 1)) { /* it is what worker 0 does next, who does not come */
+    while (!ti_device_host_work(device, 1, 1)) { /* it is what worker 0 does next, who does not come */
         looks++;
     }
     assert_true(looks > 10);
     assert_int_equal(log.count, 1);
     assert_int_equal(log.wrong, 0);
     assert_int_equal(log.worker[0], 1);
-    assert_false(ti_device_host_work(device, 1));
+    assert_false(ti_device_host_work(device, 1, 1));
     assert_int_equal(device->ops->poll(device, &token, 1), 1);
     assert_int_equal(token, 42);
     assert_int_equal(device->ops->poll(device, &token, 1), 0);
@@ -356,7 +404,7 @@ static void a_worker_queues_for_itself(void **unused)
     step_init(&a, &log, 'A');
     step_init(&b, &log, 'B');
     step_init(&c, &log, 'C');
-    assert_false(ti_device_host_work(device, 1));
+    assert_false(ti_device_host_work(device, 1, 1));
     uint32_t ticket = ti_lot_ticket(&lot);
     device->ops->launch(device, 0, &a.job);
     assert_int_equal(ti_lot_ticket(&lot), ticket); /* nobody is woken for what the caller takes itself */
@@ -365,14 +413,14 @@ static void a_worker_queues_for_itself(void **unused)
     ticket = ti_lot_ticket(&lot);
     device->ops->launch(device, 0, &b.job);
     assert_int_not_equal(ti_lot_ticket(&lot), ticket);
-    assert_true(ti_device_host_work(device, 0));
-    assert_true(ti_device_host_work(device, 0));
+    assert_true(ti_device_host_work(device, 0, 1));
+    assert_true(ti_device_host_work(device, 0, 1));
     assert_int_equal(log.token[0], 'B');
     assert_int_equal(log.token[1], 'A');
     assert_int_equal(device->ops->poll(device, tokens, 1), 1);
     assert_int_equal(tokens[0], 'B');
     device->ops->launch(device, 0, &c.job);
-    assert_true(ti_device_host_work(device, 0));
+    assert_true(ti_device_host_work(device, 0, 1));
     assert_int_equal(device->ops->poll(device, tokens, 3), 2);
     assert_int_equal(tokens[0], 'A');
     assert_int_equal(tokens[1], 'C');
@@ -511,14 +559,14 @@ static void who_ends_a_kernel_starts_what_follows(void **unused)
     assert_false(device->ops->may_be_followed(device, &a.job));
     assert_int_equal(device->ops->room(device), 3); /* the second one takes none until it starts */
     uint32_t ticket = ti_lot_ticket(&lot);
-    assert_true(ti_device_host_work(device, 1));
+    assert_true(ti_device_host_work(device, 1, 1));
     assert_int_equal(ti_lot_ticket(&lot), ticket); /* nobody was woken */
     assert_true(a.counted == 1 && b.counted == 1 && a.wrong + b.wrong == 0 && b.worker == 1);
     assert_int_equal(device->ops->room(device), 4);
     assert_false(device->ops->may_be_followed(device, &b.job));
     assert_false(device->ops->follow(device, &b.job, &c.job)); /* too late */
     assert_int_equal(device->ops->room(device), 4);
-    assert_false(ti_device_host_work(device, 0));
+    assert_false(ti_device_host_work(device, 0, 1));
     assert_int_equal(device->ops->poll(device, tokens, 3), 2);
     assert_true(tokens[0] == 7 && tokens[1] == 8);
     device->ops->destroy(device);
@@ -840,6 +888,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_item_runs_once),
         cmocka_unit_test(short_kernels_run_every_item),
+        cmocka_unit_test(short_reductions_keep_their_pieces),
         cmocka_unit_test(a_listener_hears_of_every_item),
         cmocka_unit_test(without_threads_only_lent_work_runs),
         cmocka_unit_test(a_worker_queues_for_itself),

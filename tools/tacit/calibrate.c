@@ -372,7 +372,7 @@ static double copy_ns(ti_device *device, char *to, const char *from, size_t byte
         ti_block target = { .base = to, .run = bytes, .count = { 1, 1 } };
         device->ops->copy(device, 0, &target, &source, 1);
         while (device->ops->poll(device, &token, 1) == 0) {
-            ti_device_host_work(device, 0);
+            ti_device_host_work(device, 0, 1);
         }
     }
     return (double)(ti_clock_ns() - start) / copies;

@@ -47,8 +47,7 @@ size_t ti_instruction_part_instructions(const ti_command *transfer);
 bool ti_instruction_part_is_same(const ti_instruction_graph *graph, const ti_command *transfer,
                                  const ti_cycle_step *step);
 bool ti_instruction_part_has_memory(const ti_instruction_graph *graph, const ti_command *transfer);
-void ti_instruction_repeat_part(ti_instruction_graph *graph, const ti_command *transfer,
-                                const ti_cycle_step *step);
+void ti_instruction_repeat_part(ti_instruction_graph *graph, const ti_command *transfer, const ti_cycle_step *step);
 
 /* ---- tile.c: called by graph.c */
 
@@ -76,11 +75,9 @@ static inline bool ti_command_is_horizon(const ti_command *command)
 /* How many instructions the command became, if it can be repeated. */
 size_t ti_cycle_instructions(const ti_command *command);
 /* Record that the command became those instructions, if that can be repeated. */
-bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command,
-                     const ti_instruction *const *instruction);
+bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction);
 /* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
-bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command,
-                      size_t left);
+bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left);
 /* Compile that command, and the reductions after it together with it. */
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command);
 /* Tell the trackers what the step has touched in the round at hand. */
