@@ -81,11 +81,13 @@ set(TACIT_SOURCES
     trace/recorder.c
 
     plan/track/deps.c
+    plan/track/loop.c
     plan/track/note.c
     plan/track/sent.c
     plan/track/state.c
     plan/track/tracker.c
 
+    plan/task/cycle.c
     plan/task/forward.c
     plan/task/graph.c
     plan/task/horizon.c

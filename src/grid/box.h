@@ -126,4 +126,10 @@ bool ti_box_join(const ti_box *a, const ti_box *b, ti_box *out);
 enum { TI_BOX_TEXT = 160 };
 const char *ti_box_format(const ti_box *a, int dims, char text[TI_BOX_TEXT]);
 
+/* Around all boxes that there are. */
+static inline ti_box ti_box_everything(void)
+{
+    return (ti_box){ { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 }, { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
+}
+
 #endif

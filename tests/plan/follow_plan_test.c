@@ -296,7 +296,8 @@ typedef struct settings {
 /* What has been seen of several programs. */
 typedef struct counts {
     uint64_t early, again, repeated, collectives, bundles;
-    run_log log; /* of the latest program */
+    uint64_t tasks[2]; /* repeated: of one node alone, and of several */
+    run_log log;       /* of the latest program */
 } counts;
 
 static uint64_t run_program(const gen_program *program, const settings *s, counts *seen)
@@ -330,6 +331,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     check_order(&r, program->seed);
     tiles += ti_instruction_graph_counts(r.graph).tiles;
     seen->repeated += ti_instruction_graph_counts(r.graph).repeated;
+    seen->tasks[program->nodes > 1] += ti_task_graph_repeated(r.tasks);
     ti_vec_fini(&seen->log);
     seen->log = r.log;
     ti_instruction_graph_destroy(r.graph);
@@ -387,9 +389,20 @@ static bool may_come_again(const bool *there, const gen_task *task)
     return may;
 }
 
+/* What ends a cycle: something else is done between two rounds, or in the middle of one, and then it goes on. */
+static void interrupt(gen_program *program, gen_rng *rng, int task)
+{
+    gen_step s = { .kind = gen_chance(rng, 50) ? GEN_WAIT : GEN_FLUSH };
+    if (gen_chance(rng, 50)) {
+        s = (gen_step){ .kind = GEN_TASK, .index = task };
+    }
+    ti_vec_push(&program->step, s);
+}
+
 /* What a program has done, its last steps again and again: a loop, something else, and another loop. */
 static void append_loops(gen_program *program, gen_rng *rng)
 {
+    const bool interrupted = gen_chance(rng, 40);
     bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
     TI_VEC(int) tasks = { 0 };
     for (size_t i = 0; i < program->step.count; i++) {
@@ -412,6 +425,9 @@ static void append_loops(gen_program *program, gen_rng *rng)
         int steps = times * length - (int)gen_between(rng, 0, length - 1);
         for (int i = 0; i < steps; i++) {
             ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
+            if (interrupted && gen_chance(rng, 3)) {
+                interrupt(program, rng, tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)]);
+            }
         }
         int other = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
         if (gen_chance(rng, 70)) {
@@ -462,10 +478,12 @@ static void loops_are_as_if_derived(void **state)
         compare_logs(seed, &seen.log, &derived.log);
         gen_destroy(program);
     }
-    printf("%llu pairs, %llu instructions repeated, %llu parts of collectives, %llu uses of bundles\n",
-           (unsigned long long)compared, (unsigned long long)seen.repeated, (unsigned long long)seen.collectives,
-           (unsigned long long)seen.bundles);
+    printf("%llu pairs, %llu and %llu tasks, %llu instructions repeated, %llu parts of collectives, %llu uses of "
+           "bundles\n",
+           (unsigned long long)compared, (unsigned long long)seen.tasks[0], (unsigned long long)seen.tasks[1],
+           (unsigned long long)seen.repeated, (unsigned long long)seen.collectives, (unsigned long long)seen.bundles);
     assert_true(compared > 1000000 && seen.repeated > 50000 && derived.repeated == 0);
+    assert_true(seen.tasks[0] > 1000 && seen.tasks[1] > 1000 && derived.tasks[0] + derived.tasks[1] == 0);
     ti_vec_fini(&seen.log);
     ti_vec_fini(&derived.log);
 }

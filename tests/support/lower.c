@@ -48,6 +48,7 @@ void lower_fini(lowering *l)
     }
     ti_vec_fini(&l->weights);
     ti_vec_fini(&l->free_slots);
+    ti_vec_fini(&l->retired_slots);
     ti_vec_fini(&l->known);
     ti_arena_fini(&l->memory);
 }
@@ -63,7 +64,10 @@ void lower_begin(lowering *l, const gen_step *step)
 void lower_end(lowering *l, const gen_step *step)
 {
     if (step->kind == GEN_DESTROY) {
-        ti_vec_push(&l->free_slots, l->info[step->index].slot);
+        ti_vec_push(&l->retired_slots, l->info[step->index].slot);
+    }
+    while (step->kind == GEN_WAIT && l->retired_slots.count) { /* as in contexts, which know then that all is done */
+        ti_vec_push(&l->free_slots, l->retired_slots.data[--l->retired_slots.count]);
     }
 }
 

@@ -13,7 +13,7 @@ typedef struct lowering {
     const gen_program *program;
     ti_buffer_info *info; /* by buffer */
     ti_custom_mapper *custom;
-    TI_VEC(uint32_t) free_slots;
+    TI_VEC(uint32_t) free_slots, retired_slots; /* of buffers that are gone; those that may be in use yet */
     uint32_t slots;
     bool reproducible; /* as tacit_config.reproducible */
     bool shapes;       /* tasks of the pool are known when they come again, as from tacit_submit (ti_shape.serial) */

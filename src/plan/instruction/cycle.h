@@ -4,9 +4,7 @@
 #define TI_CYCLE_H
 
 #include "plan/instruction/template.h"
-
-/* Segments of a cycle at most. */
-enum { TI_CYCLE_SEGMENTS = 12 };
+#include "plan/track/loop.h"
 
 /* A command, and the only instruction that it becomes; an execution of several pieces has a step for each of them. */
 typedef struct ti_cycle_step {
@@ -32,10 +30,7 @@ typedef enum ti_cycle_phase { TI_CYCLE_LOOKS, TI_CYCLE_RECORDS, TI_CYCLE_REPEATS
 typedef struct ti_cycle {
     bool off; /* there are none on this system */
     ti_cycle_phase phase;
-    /* What comes between horizons: a hash of each segment, and how many in a row are like the one so many before. */
-    uint64_t hash, hashes[2 * TI_CYCLE_SEGMENTS], segments, same[TI_CYCLE_SEGMENTS + 1];
-    uint64_t next_try; /* segment from which on a cycle may be recorded */
-    int failures;      /* since one was worth it */
+    ti_loop loop;
     /* The one that is recorded, or repeated: */
     size_t wanted; /* segments that are still to be recorded */
     TI_VEC(ti_cycle_step) step;

@@ -24,8 +24,8 @@
 
 /* A cycle has so many commands at most; trackers with more entries are not compared. */
 enum { MAX_STEPS = 512, MAX_ENTRIES = 1024 };
-/* After a failure that many segments are not looked at, each time twice as many; rounds that make up for recording. */
-enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8, WORTH = 2 };
+/* Rounds that make up for recording. */
+enum { WORTH = 2 };
 
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
@@ -49,16 +49,14 @@ void ti_cycle_fini(ti_cycle *c)
 /* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
 static void give_up(ti_cycle *c, bool was_worth)
 {
-    c->failures = was_worth ? 0 : TI_MIN(c->failures + 1, (int)MAX_DOUBLINGS);
-    c->next_try = was_worth ? 0 : c->segments + ((uint64_t)FIRST_PAUSE << c->failures);
+    ti_loop_give_up(&c->loop, was_worth);
     c->phase = TI_CYCLE_LOOKS;
 }
 
 /* What comes is like nothing that has come. */
 static void forget_segments(ti_cycle *c)
 {
-    memset(c->same, 0, sizeof(c->same));
-    c->hash = 0;
+    ti_loop_forget(&c->loop);
     if (c->phase == TI_CYCLE_RECORDS) {
         give_up(c, false);
     }
@@ -140,34 +138,28 @@ static void record(ti_instruction_graph *graph, const ti_command *const *command
 
 /* ---- segments */
 
-static uint64_t hash_of(const ti_command *command)
+static uint64_t word_of(const ti_command *command)
 {
     const bool transfer = command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE;
     const uint64_t peer = transfer ? (uint64_t)command->as.transfer.peer : 0;
-    return ti_hash64((uint64_t)command->kind ^ peer << 8 ^ command->task->shape->serial << 32);
+    const bool comes_again = command->task->shape->serial || command->kind == TI_COMMAND_EPOCH;
+    return ((uint64_t)command->kind ^ peer << 8 ^ command->task->shape->serial << 32) +
+           (comes_again ? 0 : command->id << 8);
 }
 
 static void end_segment(ti_instruction_graph *graph)
 {
     ti_cycle *c = &graph->cycle;
-    enum { KEPT = 2 * TI_CYCLE_SEGMENTS };
-    c->hashes[c->segments++ % KEPT] = c->hash;
-    for (size_t q = 1; q <= TI_CYCLE_SEGMENTS; q++) {
-        bool is_same = c->segments > q && c->hashes[(c->segments - 1 - q) % KEPT] == c->hash;
-        c->same[q] = is_same ? c->same[q] + 1 : 0;
-    }
-    c->hash = 0;
+    ti_loop_end_segment(&c->loop);
     if (c->phase == TI_CYCLE_RECORDS) {
         if (--c->wanted == 0) {
             finish_recording(graph);
         }
         return;
     }
-    for (size_t q = 1; q <= TI_CYCLE_SEGMENTS && c->segments >= c->next_try; q++) {
-        if (c->same[q] >= q && graph->emit.era.entries <= MAX_ENTRIES) {
-            start_recording(graph, q);
-            return;
-        }
+    const size_t round = graph->emit.era.entries <= MAX_ENTRIES ? ti_loop_round(&c->loop) : 0;
+    if (round) {
+        start_recording(graph, round);
     }
 }
 
@@ -191,10 +183,8 @@ void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command
     }
     for (size_t i = 0; i < count; i++) {
         const bool ends = command[i]->kind == TI_COMMAND_EPOCH;
-        c->hash = (c->hash << 7 | c->hash >> 57) ^ hash_of(command[i]);
-        if (!command[i]->task->shape->serial && !ends) {
-            c->hash ^= ti_hash64(command[i]->id << 8); /* it never comes again */
-        } else if (ends && i + 1 == count && ti_command_is_horizon(command[i]) && graph->window.command.count == 0) {
+        ti_loop_note(&c->loop, word_of(command[i]));
+        if (ends && i + 1 == count && ti_command_is_horizon(command[i]) && graph->window.command.count == 0) {
             end_segment(graph);
         } else if (ends) {
             forget_segments(c);

@@ -761,3 +761,15 @@ void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
         TI_UNREACHABLE(); /* ti_forwards_pass */
     }
 }
+
+/* ---- for cycles */
+
+ti_producers *ti_forwards_producers(const ti_forwards *f, size_t slot)
+{
+    return slot < f->buffer.count ? f->buffer.data[slot] : NULL;
+}
+
+void ti_forwards_pass_point(ti_forwards *f, uint64_t point)
+{
+    f->point = point;
+}

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "ir/system.h"
 #include "ir/task.h"
+#include "plan/task/producer.h"
 
 typedef struct ti_forwards ti_forwards;
 
@@ -33,5 +34,10 @@ bool ti_forwards_pass(ti_forwards *forwards, const ti_shape *form, const uint32_
 /* The tile is likely to be written soon. */
 void ti_forwards_expect(const ti_forwards *forwards, const ti_buffer_info *buffer, uint32_t tile);
 size_t ti_forwards_entries(const ti_forwards *forwards);
+
+/* For cycles (plan/task/cycle.h), which know of what there is when nothing is looked at. The producers of the buffer in
+ * this slot, or NULL; a horizon or epoch has been handed out. */
+ti_producers *ti_forwards_producers(const ti_forwards *forwards, size_t slot);
+void ti_forwards_pass_point(ti_forwards *forwards, uint64_t point);
 
 #endif

@@ -1,34 +1,7 @@
 /* Stage 1, the task graph: see graph.h. */
-#include "plan/task/graph.h"
+#include "plan/task/impl.h"
 
-#include "base/check.h"
 #include "base/clock.h"
-#include "plan/task/forward.h"
-#include "plan/task/horizon.h"
-#include "plan/track/order.h"
-#include "plan/track/tracker.h"
-
-/* What is known of a buffer. Whatever was written stays written, so `written` only grows: a check that lies inside it
- * asks no tracker. */
-typedef struct tracked {
-    ti_tracker tracker;
-    ti_tiles *tiles; /* boxes that placed tasks have named, or NULL */
-    ti_box
-        written; /* somebody wrote all of it; there may be more. Once that is all of the buffer, it begins below it */
-} tracked;
-
-struct ti_task_graph {
-    const ti_system *system;
-    ti_arena_ring arenas;
-    ti_horizon horizon;
-    ti_era era;
-    TI_VEC(tracked *) buffer; /* by slot; NULL: no such buffer */
-    ti_orders orders;
-    ti_forwards *forwards; /* or NULL */
-    uint64_t next_id, horizons;
-    uint64_t *horizon_ns; /* or NULL */
-    ti_deps deps;
-};
 
 ti_task_graph *ti_task_graph_create(const ti_system *system)
 {
@@ -37,6 +10,7 @@ ti_task_graph *ti_task_graph_create(const ti_system *system)
     graph->next_id = 1;
     ti_arena_ring_init(&graph->arenas);
     graph->forwards = ti_forwards_create(system);
+    ti_task_cycle_init(&graph->cycle, system);
     ti_horizon_init(&graph->horizon, system->horizon_step, system->horizon_front, graph->next_id);
     return graph;
 }
@@ -59,6 +33,7 @@ void ti_task_graph_destroy(ti_task_graph *graph)
     ti_vec_fini(&graph->buffer);
     ti_orders_fini(&graph->orders);
     ti_forwards_destroy(graph->forwards);
+    ti_task_cycle_fini(&graph->cycle);
     ti_horizon_fini(&graph->horizon);
     ti_arena_ring_fini(&graph->arenas);
     ti_deps_fini(&graph->deps);
@@ -84,7 +59,7 @@ ti_shape *ti_task_graph_shape(ti_task_graph *graph, const char *name)
     return ti_shape_new(ti_task_graph_arena(graph), name);
 }
 
-static tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
+static ti_tracked *tracked_of(ti_task_graph *graph, const ti_buffer_info *buffer)
 {
     TI_ASSERT(buffer->slot < graph->buffer.count && graph->buffer.data[buffer->slot]);
     return graph->buffer.data[buffer->slot];
@@ -96,13 +71,13 @@ static void open_buffer(ti_task_graph *graph, uint32_t slot)
         ti_vec_push(&graph->buffer, NULL);
     }
     TI_ASSERT(!graph->buffer.data[slot]);
-    graph->buffer.data[slot] = TI_NEW(tracked);
+    graph->buffer.data[slot] = TI_NEW(ti_tracked);
     ti_tracker_init(&graph->buffer.data[slot]->tracker, &graph->era);
 }
 
 ti_tiles **ti_task_graph_tiles(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_tracker **tracker)
 {
-    tracked *b = tracked_of(graph, buffer);
+    ti_tracked *b = tracked_of(graph, buffer);
     if (tracker) {
         *tracker = &b->tracker;
     }
@@ -133,13 +108,13 @@ static void say_uninitialised(const ti_shape *shape, const ti_access *access, co
                                                : ", or read less");
 }
 
-static inline bool is_complete(const tracked *b)
+static inline bool is_complete(const ti_tracked *b)
 {
     return b->written.min[0] < 0;
 }
 
 /* Slabs that follow each other make one box; of others the largest is known. */
-static TI_NOINLINE void note_written(tracked *b, const ti_buffer_info *buffer, const ti_box *box)
+static TI_NOINLINE void note_written(ti_tracked *b, const ti_buffer_info *buffer, const ti_box *box)
 {
     if (ti_box_covers(&b->written, box)) {
         return;
@@ -160,7 +135,7 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti
         if (access->buffer == complete || !ti_access_needs_old(access)) {
             continue;
         }
-        tracked *b = tracked_of(graph, access->buffer);
+        ti_tracked *b = tracked_of(graph, access->buffer);
         if (TI_LIKELY(is_complete(b))) {
             complete = access->buffer;
             continue;
@@ -183,7 +158,7 @@ tacit_status ti_task_graph_check(ti_task_graph *graph, const ti_shape *shape, ti
 
 void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, const ti_box *box, ti_boxes *out)
 {
-    tracked *b = tracked_of(graph, buffer);
+    ti_tracked *b = tracked_of(graph, buffer);
     ti_boxes open = { 0 };
     ti_vec_push(&open, *box);
     while (open.count) {
@@ -202,7 +177,7 @@ void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, c
     ti_boxes_normalize(out);
 }
 
-static inline void track_read(ti_task_graph *graph, const ti_task *task, tracked *b, const ti_footprint *touched)
+static inline void track_read(ti_task_graph *graph, const ti_task *task, ti_tracked *b, const ti_footprint *touched)
 {
     if (TI_LIKELY(touched->tile)) {
         ti_tracker_read_tile(&b->tracker, touched->tile, touched->box, task->id, &graph->deps);
@@ -216,7 +191,7 @@ static inline void track_read(ti_task_graph *graph, const ti_task *task, tracked
 static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_access *access,
                                const ti_footprint *touched)
 {
-    tracked *b = tracked_of(graph, access->buffer);
+    ti_tracked *b = tracked_of(graph, access->buffer);
     for (size_t k = 0; k < touched->boxes; k++) {
         const ti_box *box = &touched->box[k];
         ti_tracker_write_tile(&b->tracker, touched->tile, box, task->id, &graph->deps);
@@ -260,7 +235,7 @@ static void derive_dependencies(ti_task_graph *graph, ti_task *task)
         open_buffer(graph, task->as.create.buffer->slot);
         if (task->as.create.init.memory) {
             const ti_buffer_info *buffer = task->as.create.buffer;
-            tracked *b = tracked_of(graph, buffer);
+            ti_tracked *b = tracked_of(graph, buffer);
             ti_tracker_write(&b->tracker, &buffer->extent, task->id, &graph->deps);
             note_written(b, buffer, &buffer->extent);
         }
@@ -300,6 +275,7 @@ static void follow_front(ti_task_graph *graph, ti_task *task)
 static void finish(ti_task_graph *graph, ti_task *task)
 {
     TI_ASSERT(task->id == 0);
+    const ti_shape *was = task->shape;
     task->id = graph->next_id++;
     ti_deps_start(&graph->deps, task->id);
     bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
@@ -317,14 +293,20 @@ static void finish(ti_task_graph *graph, ti_task *task)
     if (is_point) {
         ti_arena_ring_advance(&graph->arenas, task->id);
     }
+    ti_task_cycle_note(graph, task, was);
 }
 
-static const ti_task *make_horizon(ti_task_graph *graph)
+/* One that is due, or that a cycle has here. */
+static const ti_task *make_horizon(ti_task_graph *graph, bool repeats)
 {
     uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
     static const ti_shape shape = { .name = "horizon" };
     ti_task *horizon = ti_task_graph_new(graph, TI_TASK_HORIZON, &shape);
-    finish(graph, horizon);
+    if (repeats) {
+        ti_task_cycle_take_horizon(graph, horizon);
+    } else {
+        finish(graph, horizon);
+    }
     if (graph->horizon_ns) {
         *graph->horizon_ns += ti_clock_ns() - start;
     }
@@ -337,21 +319,28 @@ static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TA
     if (TI_LIKELY(!ti_horizon_is_due(&graph->horizon))) {
         return 1;
     }
-    out[1] = make_horizon(graph);
+    out[1] = make_horizon(graph, false);
     return 2;
 }
 
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
-    finish(graph, task);
     out[0] = task;
+    if (graph->cycle.phase == TI_TASK_REPEATS && ti_task_cycle_take(graph, task)) {
+        out[1] = ti_task_cycle_has_horizon(&graph->cycle) ? make_horizon(graph, true) : NULL;
+        return out[1] ? 2 : 1;
+    }
+    if (task->kind == TI_TASK_HORIZON) { /* the program's own */
+        ti_task_cycle_skip(graph);
+    }
+    finish(graph, task);
     return with_horizon(graph, out);
 }
 
 /* ---- briefs */
 
 /* The buffer of an access. `b` is that of the first one, which nearly always is the only buffer. */
-static inline tracked *tracked_by(const ti_task_graph *graph, const ti_shape *form, uint32_t access, tracked *b)
+static inline ti_tracked *tracked_by(const ti_task_graph *graph, const ti_shape *form, uint32_t access, ti_tracked *b)
 {
     return TI_LIKELY(form->turns == 1) ? b : graph->buffer.data[form->access[access].buffer->slot];
 }
@@ -365,7 +354,7 @@ static inline bool are_complete(const ti_task_graph *graph, const ti_shape *form
     return complete;
 }
 
-static TI_NOINLINE void track_box(ti_task_graph *graph, const ti_brief_desc *what, uint32_t access, tracked *b,
+static TI_NOINLINE void track_box(ti_task_graph *graph, const ti_brief_desc *what, uint32_t access, ti_tracked *b,
                                   bool writes)
 {
     const ti_box box = ti_brief_box(what->corner, what->form->tile_dims, access);
@@ -378,17 +367,17 @@ static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
 {
     const ti_shape *form = what->form;
     const uint64_t id = graph->next_id;
-    tracked *first = graph->buffer.data[form->access[0].buffer->slot];
+    ti_tracked *first = graph->buffer.data[form->access[0].buffer->slot];
     for (uint32_t reads = form->reads & ~form->writes; reads; reads &= reads - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(reads);
-        tracked *b = tracked_by(graph, form, i, first);
+        ti_tracked *b = tracked_by(graph, form, i, first);
         if (TI_UNLIKELY(!ti_tracker_read_number(&b->tracker, what->tile[i], id, &graph->deps))) {
             track_box(graph, what, i, b, false);
         }
     }
     for (uint32_t writes = form->writes; writes; writes &= writes - 1) {
         const uint32_t i = (uint32_t)__builtin_ctz(writes);
-        tracked *b = tracked_by(graph, form, i, first);
+        ti_tracked *b = tracked_by(graph, form, i, first);
         if (TI_UNLIKELY(!ti_tracker_write_number(&b->tracker, what->tile[i], id, &graph->deps))) {
             track_box(graph, what, i, b, true);
         }
@@ -397,6 +386,7 @@ static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
 
 size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
+    ti_task_cycle_skip(graph);
     const uint64_t id = graph->next_id;
     const ti_deps *deps = &graph->deps;
     if (!are_complete(graph, what->form) ||
@@ -424,6 +414,11 @@ uint64_t ti_task_graph_horizons(const ti_task_graph *graph)
 uint64_t ti_task_graph_tasks(const ti_task_graph *graph)
 {
     return graph->next_id - 1;
+}
+
+uint64_t ti_task_graph_repeated(const ti_task_graph *graph)
+{
+    return graph->cycle.repeated;
 }
 
 size_t ti_task_graph_entries(const ti_task_graph *graph)

@@ -56,6 +56,9 @@ void ti_task_graph_release(ti_task_graph *graph, uint64_t id);
 uint64_t ti_task_graph_horizons(const ti_task_graph *graph);
 uint64_t ti_task_graph_tasks(const ti_task_graph *graph);
 
+/* Of these: what steady loops have repeated (plan/task/cycle.h). */
+uint64_t ti_task_graph_repeated(const ti_task_graph *graph);
+
 size_t ti_task_graph_entries(const ti_task_graph *graph);
 size_t ti_task_graph_all_entries(const ti_task_graph *graph); /* with those of forwards */
 size_t ti_task_graph_arena_bytes(const ti_task_graph *graph);

@@ -84,3 +84,36 @@ void ti_horizon_each_front(const ti_horizon *h, void (*emit)(void *user, uint64_
         }
     }
 }
+
+int64_t ti_horizon_describe(const ti_horizon *h, ti_tracker_state *state)
+{
+    const uint64_t ids[] = { h->oldest, h->next, h->newest };
+    const int64_t others[] = { h->front, h->longest - h->applied_path, h->newest_path - h->applied_path };
+    ti_tracker_state_add(state, others, sizeof(others));
+    for (size_t i = 0; i < TI_COUNT(ids); i++) {
+        ti_vec_push(&state->ids, ids[i]);
+    }
+    for (uint64_t id = h->oldest; id < h->next; id++) {
+        const struct ti_horizon_vertex *v = vertex_of(h, id);
+        ti_vec_push(&state->others, (uint64_t)(v->path - h->applied_path) << 1 | v->has_successor);
+    }
+    return h->applied_path;
+}
+
+void ti_horizon_shift(ti_horizon *h, uint64_t by, int64_t path)
+{
+    struct ti_horizon_vertex *fresh = ti_alloc(h->capacity * sizeof(*fresh));
+    for (uint64_t id = h->oldest; id < h->next; id++) {
+        struct ti_horizon_vertex *v = &fresh[(id + by) & (h->capacity - 1)];
+        *v = *vertex_of(h, id);
+        v->path += path;
+    }
+    ti_free(h->vertex, h->capacity * sizeof(*fresh));
+    h->vertex = fresh;
+    h->oldest += by;
+    h->next += by;
+    h->newest += by;
+    h->newest_path += path;
+    h->applied_path += path;
+    h->longest += path;
+}

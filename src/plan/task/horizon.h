@@ -9,6 +9,7 @@
 #define TI_HORIZON_H
 
 #include "base/alloc.h"
+#include "plan/track/tracker.h"
 
 enum { TI_HORIZON_LENGTH = 1024 };
 
@@ -41,5 +42,10 @@ uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id);
 void ti_horizon_apply(ti_horizon *h, uint64_t id);
 /* The vertices of the front, for drawing: calls `emit` with each id. */
 void ti_horizon_each_front(const ti_horizon *h, void (*emit)(void *user, uint64_t id), void *user);
+
+/* For cycles (plan/task/cycle.h). Append all on which later horizons depend, but for the length of paths up to the
+ * applied one, which is returned. Let ids and paths grow. */
+int64_t ti_horizon_describe(const ti_horizon *h, ti_tracker_state *state);
+void ti_horizon_shift(ti_horizon *h, uint64_t by, int64_t path);
 
 #endif

@@ -305,3 +305,41 @@ void ti_producers_merge(ti_producers *ps, ti_producer *p)
         }
     }
 }
+
+/* ---- cycles */
+
+/* Where no entry has been added or has gone since, all producers are those that there were. */
+bool ti_producers_describe(ti_producers *ps, ti_tracker_state *state, ti_written *ids)
+{
+    const ti_box everything = ti_box_everything();
+    ti_vec_clear(&ps->hits);
+    ti_region_map_query(&ps->map, &everything, &ps->hits);
+    bool can = ps->merged_volume == 0 && ps->listed < ps->bound;
+    ti_tracker_state_add(state, &ps->changes, sizeof(ps->changes));
+    for (size_t i = 0; i < ps->hits.count && can; i++) {
+        const ti_region_entry *e = &ps->hits.data[i];
+        const ti_producer *p = ti_producer_of(e->value);
+        can = !ti_producer_moved(e->value) && !p->marked;
+        ti_tracker_state_add(state, &e->box, sizeof(e->box));
+        ti_tracker_state_add(
+            state,
+            (const uint64_t[]){ (uint64_t)(uintptr_t)p, (uint64_t)p->volume, (uint64_t)p->place, ti_producer_made(p) },
+            4 * sizeof(uint64_t));
+        ti_vec_push(ids, p->task);
+    }
+    return can;
+}
+
+void ti_producers_shift(ti_producers *ps, uint64_t first, uint64_t by)
+{
+    for (ti_producer *p = ps->first; p; p = p->next) {
+        p->task += p->task >= first ? by : 0;
+    }
+}
+
+ti_producer *ti_producers_known(ti_producers *ps, const ti_box *box)
+{
+    const uint64_t *at = ti_region_map_find(&ps->map, box);
+    ti_producer *p = at ? ti_producer_of(*at) : NULL;
+    return p && is_whole(p, box) && (ti_producer_made(p) || p->place >= 0) ? p : NULL;
+}

@@ -11,6 +11,7 @@
 #include "grid/region_map.h"
 #include "grid/tile.h"
 #include "ir/task.h"
+#include "plan/track/tracker.h"
 
 /* What tasks must have in common to be divided among nodes alike. Compared as bytes. */
 typedef struct ti_geometry {
@@ -48,6 +49,15 @@ typedef struct ti_producer {
     uint64_t question, met;              /* for forwards: the latest that it has candidates in, and that it is old in */
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
+
+/* A write that made this producer what it is, in the manner that it had then. */
+typedef struct ti_producer_write {
+    ti_producer *producer;
+    uint64_t made;
+    int place;
+} ti_producer_write;
+typedef TI_VEC(ti_producer_write) ti_producer_writes;
+typedef TI_VEC(uint64_t) ti_written; /* ids of producers */
 
 /* About 270 bytes each, with its entry. */
 enum { TI_PRODUCERS = 1 << 18 };
@@ -130,5 +140,20 @@ bool ti_producers_write_again(ti_producers *producers, const ti_box *box, uint64
 /* Mark what has moved, a part of an entry. */
 void ti_producers_mark(ti_producers *producers, const ti_region_entry *entry, const ti_box *part);
 void ti_producers_merge(ti_producers *producers, ti_producer *producer);
+
+/* ---- for cycles (plan/task/cycle.h) */
+
+/* Append all on which forwards depend: ids, and everything else. False: some have been merged, or have
+ * moved. */
+bool ti_producers_describe(ti_producers *producers, ti_tracker_state *state, ti_written *ids);
+/* Let all ids from `first` on grow by `by`. */
+void ti_producers_shift(ti_producers *producers, uint64_t first, uint64_t by);
+/* Whether it still has that manner. */
+static inline bool ti_producer_has_manner(const ti_producer_write *w)
+{
+    return ti_producer_made(w->producer) == w->made && w->producer->place == w->place;
+}
+/* Who wrote the box, by a write that is known or on one node, and all of it; else NULL. */
+ti_producer *ti_producers_known(ti_producers *producers, const ti_box *box);
 
 #endif

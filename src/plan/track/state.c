@@ -7,10 +7,7 @@
 
 #include <string.h>
 
-static const ti_box everything = { { INT64_MIN / 2, INT64_MIN / 2, INT64_MIN / 2 },
-                                   { INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2 } };
-
-static void add_others(ti_tracker_state *state, const void *from, size_t bytes)
+void ti_tracker_state_add(ti_tracker_state *state, const void *from, size_t bytes)
 {
     const size_t words = bytes / sizeof(uint64_t);
     TI_ASSERT(bytes % sizeof(uint64_t) == 0);
@@ -32,8 +29,8 @@ static void describe_entry(const ti_tracker *t, const ti_region_entry *e, ti_tra
     const bool marked = e->value & TI_TRACKER_MARK;
     const struct ti_tracker_record *r = marked ? ti_tracker_record_of(t, e->value) : NULL;
     const uint64_t readers = r ? r->readers.count : 0;
-    add_others(state, &e->box, sizeof(e->box));
-    add_others(state, &readers, sizeof(readers));
+    ti_tracker_state_add(state, &e->box, sizeof(e->box));
+    ti_tracker_state_add(state, &readers, sizeof(readers));
     ti_vec_push(&state->ids, r ? r->writer : e->value);
     for (size_t i = 0; i < readers; i++) {
         ti_vec_push(&state->ids, r->readers.data[i]);
@@ -43,9 +40,9 @@ static void describe_entry(const ti_tracker *t, const ti_region_entry *e, ti_tra
 static void describe_note(const ti_tracker_note *n, ti_tracker_state *state)
 {
     const uint64_t counts[] = { (uint64_t)n->along, n->border.count };
-    add_others(state, &n->box, sizeof(n->box));
-    add_others(state, counts, sizeof(counts));
-    add_others(state, n->border.data, n->border.count * sizeof(*n->border.data));
+    ti_tracker_state_add(state, &n->box, sizeof(n->box));
+    ti_tracker_state_add(state, counts, sizeof(counts));
+    ti_tracker_state_add(state, n->border.data, n->border.count * sizeof(*n->border.data));
     ti_vec_push(&state->ids, n->first);
     ti_vec_push(&state->ids, n->last);
 }
@@ -54,6 +51,7 @@ void ti_tracker_describe(ti_tracker *t, ti_tracker_state *state)
 {
     ti_region_entries *all = &t->era->scratch;
     ti_tracker_forget_passed(t);
+    const ti_box everything = ti_box_everything();
     ti_region_map_refer(&t->map, &everything, &t->era->met);
     for (size_t i = 0; i < t->era->met.count; i++) {
         *t->era->met.data[i].value = ti_tracker_normalise(t, *t->era->met.data[i].value);
@@ -61,7 +59,7 @@ void ti_tracker_describe(ti_tracker *t, ti_tracker_state *state)
     ti_vec_clear(all);
     ti_region_map_query(&t->map, &everything, all);
     const uint64_t counts[] = { all->count, t->notes.count };
-    add_others(state, counts, sizeof(counts));
+    ti_tracker_state_add(state, counts, sizeof(counts));
     for (size_t i = 0; i < all->count; i++) {
         describe_entry(t, &all->data[i], state);
     }
@@ -99,6 +97,7 @@ static inline uint64_t shifted(uint64_t id, uint64_t first, uint64_t by)
 void ti_tracker_shift(ti_tracker *t, uint64_t first, uint64_t by)
 {
     TI_ASSERT(first > 0);
+    const ti_box everything = ti_box_everything();
     ti_region_map_refer(&t->map, &everything, &t->era->met);
     for (size_t i = 0; i < t->era->met.count; i++) {
         uint64_t *value = t->era->met.data[i].value;

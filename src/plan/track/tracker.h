@@ -202,6 +202,8 @@ bool ti_tracker_is_valid(ti_tracker *t);
 typedef struct ti_tracker_state {
     TI_VEC(uint64_t) ids, others;
 } ti_tracker_state;
+/* Append words that do not grow; `bytes` are whole words. */
+void ti_tracker_state_add(ti_tracker_state *state, const void *words, size_t bytes);
 /* Append what this one knows. What lies below the applied horizon is rewritten. */
 void ti_tracker_describe(ti_tracker *t, ti_tracker_state *state);
 /* Whether two states differ in that all ids have grown by `by` alone. */

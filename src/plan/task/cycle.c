@@ -1,0 +1,402 @@
+/* Cycles of the task graph: see cycle.h.
+ *
+ * There are cycles of tasks with shapes that come again, without host objects, that write what they wrote the
+ * last time by the same writes; not where reports want edges, forwards are marked, or producers have been merged. */
+#include "plan/task/impl.h"
+
+/* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
+enum { MAX_STEPS = 1024, MAX_ENTRIES = 1024, WORTH = 2 };
+
+void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
+{
+    const bool marks = system->collectives == TI_COLLECTIVES_DISCOVER;
+    c->off = system->derive_always || system->record || system->explain || marks;
+}
+
+static void state_fini(ti_task_state *state)
+{
+    ti_tracker_state_fini(&state->known);
+    ti_vec_fini(&state->written);
+}
+
+void ti_task_cycle_fini(ti_task_cycle *c)
+{
+    ti_vec_fini(&c->step);
+    ti_vec_fini(&c->dep);
+    ti_vec_fini(&c->forward);
+    ti_vec_fini(&c->box);
+    ti_vec_fini(&c->touch);
+    ti_vec_fini(&c->write);
+    state_fini(&c->before);
+    state_fini(&c->after);
+}
+
+/* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
+static void give_up(ti_task_cycle *c, bool was_worth)
+{
+    ti_loop_give_up(&c->loop, was_worth);
+    c->phase = TI_TASK_LOOKS;
+}
+
+/* What comes is like nothing that has come. */
+static void forget_segments(ti_task_cycle *c)
+{
+    ti_loop_forget(&c->loop);
+    if (c->phase == TI_TASK_RECORDS) {
+        give_up(c, false);
+    }
+}
+
+/* ---- what the graph knows */
+
+static inline ti_producers *producers_of(const ti_task_graph *graph, size_t slot)
+{
+    return graph->forwards ? ti_forwards_producers(graph->forwards, slot) : NULL;
+}
+
+/* False: it is of a kind that is not compared. Numbers of tiles are another way to the same entries. */
+static bool describe(ti_task_graph *graph, ti_task_state *state)
+{
+    bool can = true;
+    ti_vec_clear(&state->known.ids);
+    ti_vec_clear(&state->known.others);
+    ti_vec_clear(&state->written);
+    ti_vec_push(&state->known.ids, graph->era.applied);
+    state->path = ti_horizon_describe(&graph->horizon, &state->known);
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        ti_vec_push(&state->known.others, graph->buffer.data[i] != NULL);
+        if (graph->buffer.data[i]) {
+            ti_producers *producers = producers_of(graph, i);
+            ti_tracker_describe(&graph->buffer.data[i]->tracker, &state->known);
+            can = can && (!producers || ti_producers_describe(producers, &state->known, &state->written));
+        }
+    }
+    return can;
+}
+
+/* Of what is written in each round, which has grown since; all else came before that. */
+static inline bool grows(const ti_task_cycle *c, uint64_t producer)
+{
+    return producer >= c->first - c->length;
+}
+
+static bool has_grown(const ti_task_cycle *c)
+{
+    bool grown = c->first > c->length && c->before.written.count == c->after.written.count &&
+                 ti_tracker_state_has_grown(&c->before.known, &c->after.known, c->length);
+    for (size_t i = 0; i < c->before.written.count && grown; i++) {
+        const uint64_t before = c->before.written.data[i];
+        grown = c->after.written.data[i] == before + (grows(c, before) ? c->length : 0);
+    }
+    return grown;
+}
+
+/* Who wrote in turns in several manners has the one of the last write: only where all are alike it is good at any
+ * time. */
+static bool has_one_manner(const ti_task_cycle *c)
+{
+    bool one = true;
+    for (size_t i = 0; i < c->write.count && one; i++) {
+        one = ti_producer_has_manner(&c->write.data[i]);
+    }
+    return one;
+}
+
+static bool is_small(const ti_task_graph *graph)
+{
+    return graph->era.entries + ti_forwards_entries(graph->forwards) <= MAX_ENTRIES;
+}
+
+/* ---- recording */
+
+static void start_recording(ti_task_graph *graph, size_t segments)
+{
+    ti_task_cycle *c = &graph->cycle;
+    c->phase = TI_TASK_RECORDS;
+    c->wanted = segments;
+    ti_vec_clear(&c->step);
+    ti_vec_clear(&c->dep);
+    ti_vec_clear(&c->forward);
+    ti_vec_clear(&c->box);
+    ti_vec_clear(&c->touch);
+    ti_vec_clear(&c->write);
+    c->first = graph->next_id;
+    if (!describe(graph, &c->before)) {
+        give_up(c, false);
+    }
+}
+
+static void finish_recording(ti_task_graph *graph)
+{
+    ti_task_cycle *c = &graph->cycle;
+    c->length = c->shift = graph->next_id - c->first;
+    TI_ASSERT(c->length == c->step.count);
+    if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c) &&
+        has_one_manner(c)) {
+        c->phase = TI_TASK_REPEATS;
+        c->applied = graph->era.applied;
+        c->at = 0;
+        c->rounds = 0;
+        return;
+    }
+    give_up(c, false);
+}
+
+/* Reads first, as they are tracked. */
+static void record_touches(ti_task_graph *graph, const ti_shape *shape, ti_task_step *s)
+{
+    ti_task_cycle *c = &graph->cycle;
+    s->touch = c->touch.count;
+    for (int write = 0; write < 2; write++) {
+        for (uint32_t i = 0; i < shape->accesses && !ti_box_is_empty(&shape->range); i++) {
+            const ti_footprint *f = &shape->footprint[i];
+            for (uint32_t k = 0; k < f->boxes && (shape->access[i].mode != TACIT_READ) == (write == 1); k++) {
+                ti_tracked *b = graph->buffer.data[shape->access[i].buffer->slot];
+                ti_vec_push(&c->touch, ((ti_task_touch){ &b->tracker, f->tile, write == 1, f->box[k] }));
+            }
+        }
+    }
+    s->touches = (uint32_t)(c->touch.count - s->touch);
+}
+
+static void record_forwards(ti_task_cycle *c, const ti_task *task, ti_task_step *s)
+{
+    s->forward = c->forward.count;
+    s->forwards = task->forwards;
+    s->box = c->box.count;
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        ti_vec_push(&c->forward, task->forward[i]);
+        for (uint32_t k = 0; k < task->forward[i].boxes; k++) {
+            ti_vec_push(&c->box, task->forward[i].box[k]);
+        }
+    }
+}
+
+/* What it has written in another way than the last time is not compared. */
+static bool record_writes(ti_task_graph *graph, const ti_task *task, ti_task_step *s)
+{
+    ti_task_cycle *c = &graph->cycle;
+    const ti_shape *shape = task->shape;
+    bool can = !graph->forwards || shape->place != TI_PLACE_EVERYWHERE;
+    s->write = c->write.count;
+    for (uint32_t i = 0; graph->forwards && i < shape->accesses && can && !ti_box_is_empty(&shape->range); i++) {
+        const ti_footprint *touched = &shape->footprint[i];
+        if (!ti_access_writes(&shape->access[i]) && shape->access[i].mode != TACIT_REDUCE) {
+            continue;
+        }
+        ti_producers *producers = producers_of(graph, shape->access[i].buffer->slot);
+        ti_producer *p = touched->boxes == 1 ? ti_producers_known(producers, touched->box) : NULL;
+        can = p && p->task == task->id;
+        if (can) {
+            ti_vec_push(&c->write, ((ti_producer_write){ p, ti_producer_made(p), p->place }));
+        }
+    }
+    s->writes = (uint32_t)(c->write.count - s->write);
+    return can;
+}
+
+static bool record_task(ti_task_graph *graph, const ti_task *task, ti_task_step *s)
+{
+    const ti_shape *shape = task->shape;
+    s->serial = shape->serial;
+    if (task->kind != TI_TASK_EXECUTE || !shape->serial || shape->orders || task->writes_new || task->source) {
+        return false;
+    }
+    record_touches(graph, shape, s);
+    record_forwards(&graph->cycle, task, s);
+    return record_writes(graph, task, s);
+}
+
+static void record(ti_task_graph *graph, const ti_task *task, const ti_shape *was)
+{
+    ti_task_cycle *c = &graph->cycle;
+    ti_task_step s = { .dep = c->dep.count, .deps = task->deps, .completes = task->shape != was };
+    for (uint32_t i = 0; i < task->deps; i++) {
+        ti_vec_push(&c->dep, task->dep[i]);
+    }
+    if (c->step.count == MAX_STEPS || (task->kind != TI_TASK_HORIZON && !record_task(graph, task, &s))) {
+        give_up(c, false);
+        return;
+    }
+    ti_vec_push(&c->step, s);
+}
+
+static void end_segment(ti_task_graph *graph)
+{
+    ti_task_cycle *c = &graph->cycle;
+    ti_loop_end_segment(&c->loop);
+    if (c->phase == TI_TASK_RECORDS) {
+        if (--c->wanted == 0) {
+            finish_recording(graph);
+        }
+        return;
+    }
+    const size_t round = is_small(graph) ? ti_loop_round(&c->loop) : 0;
+    if (round) {
+        start_recording(graph, round);
+    }
+}
+
+void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shape *was)
+{
+    ti_task_cycle *c = &graph->cycle;
+    if (c->off) {
+        return;
+    }
+    TI_ASSERT(c->phase != TI_TASK_REPEATS);
+    if (c->phase == TI_TASK_RECORDS) {
+        record(graph, task, was);
+    }
+    if (task->kind == TI_TASK_HORIZON) {
+        end_segment(graph);
+    } else if (task->kind == TI_TASK_EPOCH) {
+        forget_segments(c);
+    } else {
+        const bool comes_again = task->kind == TI_TASK_EXECUTE && task->shape->serial;
+        ti_loop_note(&c->loop, comes_again ? task->shape->serial << 1 : task->id << 1 | 1);
+    }
+}
+
+/* ---- catching up */
+
+static void tell_horizon(ti_task_graph *graph, uint64_t id)
+{
+    const uint64_t before = ti_horizon_insert(&graph->horizon, id);
+    ti_horizon_apply(&graph->horizon, before);
+    ti_era_apply(&graph->era, before);
+}
+
+static void tell_task(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
+{
+    const ti_task_cycle *c = &graph->cycle;
+    ti_deps *deps = &graph->deps;
+    ti_deps_start(deps, id);
+    for (uint32_t i = 0; i < s->touches; i++) {
+        const ti_task_touch *t = &c->touch.data[s->touch + i];
+        (t->write ? ti_tracker_write_tile : ti_tracker_read_tile)(t->tracker, t->tile, &t->box, id, deps);
+    }
+    for (uint32_t i = 0; i < s->writes; i++) {
+        c->write.data[s->write + i].producer->task = id;
+    }
+    TI_ASSERT(deps->ids.count == s->deps);
+    ti_horizon_note(&graph->horizon, id, deps->ids.data, deps->ids.count);
+}
+
+/* The complete rounds have changed nothing but ids. */
+static void pass_rounds(ti_task_graph *graph)
+{
+    const ti_task_cycle *c = &graph->cycle;
+    const uint64_t by = c->rounds * c->length;
+    for (size_t i = 0; i < graph->buffer.count; i++) {
+        ti_producers *producers = producers_of(graph, i);
+        if (graph->buffer.data[i]) {
+            ti_tracker_shift(&graph->buffer.data[i]->tracker, c->applied, by);
+        }
+        if (producers) {
+            ti_producers_shift(producers, c->first - c->length, by);
+        }
+    }
+    ti_horizon_shift(&graph->horizon, by, (int64_t)c->rounds * (c->after.path - c->before.path));
+    ti_era_apply(&graph->era, c->applied + by);
+}
+
+static TI_NOINLINE void stop(ti_task_graph *graph)
+{
+    ti_task_cycle *c = &graph->cycle;
+    TI_ASSERT(c->shift == (c->rounds + 1) * c->length);
+    if (c->rounds > 0) {
+        pass_rounds(graph);
+    }
+    for (size_t at = 0; at < c->at; at++) {
+        const uint64_t id = c->first + at + c->shift;
+        if (c->step.data[at].serial) {
+            tell_task(graph, &c->step.data[at], id);
+        } else {
+            tell_horizon(graph, id);
+        }
+    }
+    if (graph->forwards) {
+        ti_forwards_pass_point(graph->forwards, graph->horizon.newest);
+    }
+    give_up(c, c->rounds >= WORTH);
+    ti_loop_forget(&c->loop);
+}
+
+void ti_task_cycle_skip(ti_task_graph *graph)
+{
+    ti_task_cycle *c = &graph->cycle;
+    if (c->phase == TI_TASK_REPEATS) {
+        stop(graph);
+    } else if (c->phase == TI_TASK_RECORDS) {
+        give_up(c, false);
+    }
+    ti_loop_note(&c->loop, graph->next_id << 1 | 1);
+}
+
+/* ---- repeating */
+
+static void go_on(ti_task_cycle *c)
+{
+    c->repeated++;
+    if (++c->at == c->step.count) {
+        c->at = 0;
+        c->rounds++;
+        c->shift += c->length;
+    }
+}
+
+static void take_forwards(ti_task_graph *graph, const ti_task_step *s, ti_task *task)
+{
+    const ti_task_cycle *c = &graph->cycle;
+    ti_arena *arena = ti_arena_ring_top(&graph->arenas);
+    const ti_box *box = c->box.data + s->box;
+    ti_forward *forward = ti_arena_copy(arena, c->forward.data + s->forward, s->forwards * sizeof(*forward));
+    for (uint32_t i = 0; i < s->forwards; i++) {
+        forward[i].producer += grows(c, forward[i].producer) ? c->shift : 0;
+        forward[i].box = ti_arena_copy(arena, box, forward[i].boxes * sizeof(*box));
+        box += forward[i].boxes;
+    }
+    task->forwards = s->forwards;
+    task->forward = forward;
+}
+
+static void take_deps(ti_task_graph *graph, const ti_task_step *s, ti_task *task)
+{
+    const ti_task_cycle *c = &graph->cycle;
+    uint64_t *dep = ti_arena_alloc(ti_arena_ring_top(&graph->arenas), s->deps * sizeof(*dep));
+    for (uint32_t i = 0; i < s->deps; i++) {
+        dep[i] = c->dep.data[s->dep + i] + c->shift;
+    }
+    task->deps = s->deps;
+    task->dep = dep;
+    task->id = graph->next_id++;
+    TI_ASSERT(task->id == c->first + c->at + c->shift);
+}
+
+bool ti_task_cycle_take(ti_task_graph *graph, ti_task *task)
+{
+    ti_task_cycle *c = &graph->cycle;
+    const ti_task_step *s = &c->step.data[c->at];
+    if (task->kind != TI_TASK_EXECUTE || !s->serial || task->shape->serial != s->serial) {
+        stop(graph);
+        return false;
+    }
+    if (TI_UNLIKELY(s->completes)) {
+        task->shape = ti_shape_complete(task->shape, ti_arena_ring_top(&graph->arenas));
+    }
+    take_deps(graph, s, task);
+    if (s->forwards) {
+        take_forwards(graph, s, task);
+    }
+    go_on(c);
+    return true;
+}
+
+void ti_task_cycle_take_horizon(ti_task_graph *graph, ti_task *horizon)
+{
+    ti_task_cycle *c = &graph->cycle;
+    take_deps(graph, &c->step.data[c->at], horizon);
+    ti_arena_ring_advance(&graph->arenas, horizon->id);
+    graph->horizons++;
+    go_on(c);
+}
