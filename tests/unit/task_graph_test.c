@@ -259,6 +259,7 @@ static void destruction(void **state)
     submit(&f, touch(0, TACIT_WRITE, 80, 90)); /* 4 */
     DEPS(add(&f, (gen_step){ .kind = GEN_DESTROY, .index = 0 }), 1, 3, 4);
     uint32_t slot = f.lowering.info[0].slot;
+    add(&f, (gen_step){ .kind = GEN_WAIT }); /* the slot is free from now on */
     const ti_task *again = add(&f, (gen_step){ .kind = GEN_CREATE, .index = 0 });
     assert_int_equal(f.lowering.info[0].slot, slot);
     assert_int_equal(again->deps, 0);
