@@ -131,8 +131,7 @@ static void finish_recording(ti_task_graph *graph)
     ti_task_cycle *c = &graph->cycle;
     c->length = c->shift = graph->next_id - c->first;
     TI_ASSERT(c->length == c->step.count);
-    if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c) &&
-        has_one_manner(c)) {
+    if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c) && has_one_manner(c)) {
         c->phase = TI_TASK_REPEATS;
         c->applied = graph->era.applied;
         c->at = 0;

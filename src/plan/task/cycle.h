@@ -18,10 +18,10 @@ struct ti_task_graph;
 
 /* A task, or a horizon. */
 typedef struct ti_task_step {
-    uint64_t serial;                            /* of its shape; 0: a horizon */
-    size_t dep, forward, box, touch, write;     /* the first of each of these, */
+    uint64_t serial;                        /* of its shape; 0: a horizon */
+    size_t dep, forward, box, touch, write; /* the first of each of these, */
     uint32_t deps, forwards, touches, writes;
-    bool completes;   /* its shape is bare, and something looks at its mappers */
+    bool completes; /* its shape is bare, and something looks at its mappers */
 } ti_task_step;
 
 /* What a task reads or writes. */
@@ -37,7 +37,7 @@ typedef struct ti_task_touch {
 typedef struct ti_task_state {
     ti_tracker_state known;
     ti_written written; /* producers */
-    int64_t path;             /* of the applied horizon */
+    int64_t path;       /* of the applied horizon */
 } ti_task_state;
 
 typedef enum ti_task_phase { TI_TASK_LOOKS, TI_TASK_RECORDS, TI_TASK_REPEATS } ti_task_phase;
@@ -53,8 +53,8 @@ typedef struct ti_task_cycle {
     TI_VEC(ti_box) box;
     TI_VEC(ti_task_touch) touch;
     ti_producer_writes write; /* of the tasks: who is the producer then */
-    uint64_t first, length;         /* its first id, how many ids it has */
-    uint64_t applied;               /* when it had been recorded */
+    uint64_t first, length;   /* its first id, how many ids it has */
+    uint64_t applied;         /* when it had been recorded */
     ti_task_state before, after;
     size_t at;              /* the step that comes next */
     uint64_t rounds, shift; /* complete ones since; what is added to the ids of the recorded one */

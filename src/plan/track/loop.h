@@ -10,7 +10,7 @@
 enum { TI_LOOP_SEGMENTS = 12 };
 
 typedef struct ti_loop {
-    uint64_t hash, hashes[2 * TI_LOOP_SEGMENTS]; /* of the segment at hand, and of those before it */
+    uint64_t hash, hashes[2 * TI_LOOP_SEGMENTS];   /* of the segment at hand, and of those before it */
     uint64_t segments, same[TI_LOOP_SEGMENTS + 1]; /* so far; how many in a row are like the one so many before */
     uint64_t next_try;                             /* segment from which on a round may be recorded */
     int failures;                                  /* since one was worth it */
