@@ -31,6 +31,7 @@ ALLOWED = {
         "under_way": "the kernels that all threads run, for the same",
     },
     "device/host.c": {"me": "which worker this thread is: one per thread"},
+    "run/home.c": {"seen": "what this thread saw when it looked last: one per thread"},
     "run/tracing.c": {"contexts": "contexts of a process that are traced must not write to the same files"},
     "run/siblings.c": {"siblings": "a thread that waits in one context for long looks for its others, which nobody drives then"},
 }
