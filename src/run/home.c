@@ -16,8 +16,9 @@
  * away from who works. */
 static bool has_come(ti_runtime *rt)
 {
-    bool any = !ti_ring_is_empty(&rt->scheduler.instructions);
-    for (int d = 0; d < ti_system_hosts(&rt->system) && !any; d++) {
+    const bool can = atomic_load_explicit(&rt->has_executor, memory_order_acquire); /* and then there are devices */
+    bool any = can && !ti_ring_is_empty(&rt->scheduler.instructions);
+    for (int d = 0; can && d < ti_system_hosts(&rt->system) && !any; d++) {
         any = ti_device_host_has_ended(rt->device[d]);
     }
     return any;

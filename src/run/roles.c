@@ -61,19 +61,6 @@ bool ti_roles_schedule(ti_runtime *rt, int budget)
     return any;
 }
 
-/* Another core has written what comes next, so it is fetched while this one is looked at. */
-static void expect_instructions(const ti_ring *ring)
-{
-    enum { SOON = 1, LATER = 4, LINES = 3 };
-    const ti_instruction *soon = ti_ring_ahead(ring, SOON), *later = ti_ring_ahead(ring, LATER);
-    if (soon) {
-        __builtin_prefetch(soon->task);
-    }
-    for (size_t line = 0; later && line < LINES; line++) {
-        __builtin_prefetch((const char *)later + line * TI_CACHE_LINE);
-    }
-}
-
 static bool drain_instructions(ti_runtime *rt)
 {
     bool any = false;
@@ -82,7 +69,6 @@ static bool drain_instructions(ti_runtime *rt)
         if (!i) {
             break;
         }
-        expect_instructions(&rt->scheduler.instructions);
         ti_executor_submit(rt->executor, i);
         any = true;
     }
