@@ -458,7 +458,7 @@ static void loops_are_as_if_derived(void **state)
     static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
     uint64_t compared = 0;
     counts seen = { 0 }, derived = { 0 };
-    for (uint64_t seed = 1; seed <= 600; seed++) {
+    for (uint64_t seed = 1; seed <= 700; seed++) {
         gen_rng rng = { gen_mix(seed) };
         gen_program *program =
             gen_create(&(gen_options){ .seed = seed, .nodes = seed % 5 ? (int)(seed % 5) : 1, .steps = 20 });

@@ -351,7 +351,8 @@ static void push_fence(maker *m, int buffer)
 
 static void push_loop(maker *m)
 {
-    int body[4], length = (int)gen_between(rng_of(m), 1, 4), rounds = (int)gen_between(rng_of(m), 2, 8);
+    int body[4], length = (int)gen_between(rng_of(m), 1, 4);
+    int rounds = (int)gen_between(rng_of(m), 2, chance(m, GEN_PERCENT_LONG_LOOP) ? 60 : 8);
     for (int i = 0; i < length; i++) {
         body[i] = (int)gen_between(rng_of(m), 0, (int64_t)m->program->task.count - 1);
     }

@@ -25,6 +25,7 @@ enum {
     GEN_TASKS_MOST = 10,          /* ... */
     GEN_TASKS_MOST_TILES = 16,    /* ... of a program of tiles */
     GEN_PERCENT_TILES = 20,       /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
+    GEN_PERCENT_LONG_LOOP = 10,   /* loops of up to 60 rounds, so that nothing of them is derived any more */
     GEN_PERCENT_PATTERN = 5,      /* steps that are several tasks which make a collective pattern, */
     GEN_PERCENT_GRID = 40,        /* ... of these: among rows and columns of nodes */
     GEN_PERCENT_PROMISE = 50,     /* programs whose tasks are marked pure, but for some, */
@@ -46,7 +47,7 @@ enum {
 };
 static const gen_row gen_steps[] = {
     { 66, GEN_STEP_TASK },      /* submit a task of the pool */
-    { 12, GEN_STEP_LOOP },      /* 2 to 8 rounds of 1 to 4 tasks of the pool */
+    { 12, GEN_STEP_LOOP },      /* 2 to 8 rounds, or more, of 1 to 4 tasks of the pool */
     { 8, GEN_STEP_FENCE },      /* a random box, or each node's own part; half of them wait at once */
     { 5, GEN_STEP_NEW_TASK },   /* one more task in the pool */
     { 4, GEN_STEP_PAUSE },      /* wait or flush */
