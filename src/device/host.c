@@ -30,8 +30,8 @@
 enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent. */
 enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8 };
-/* Of so many looks one is at the queues of others; where others look, one is at more than the worker's own queue. */
-enum { LOOKS_PER_STEAL = 8, LOOKS_PER_ROUND = 64 };
+/* Where others look, one of so many looks is at more than the worker's own queue. */
+enum { LOOKS_PER_ROUND = 64 };
 
 /* What a worker does, for those who look for kernels that never end. */
 typedef struct desk {
@@ -452,7 +452,8 @@ void ti_device_host_leave(ti_device *device)
 /* One look: for a job, and for whatever the runtime has to do. */
 static bool work_or_idle(host *h, const ti_waiter *waiter, int worker, bool spins, bool *others_look)
 {
-    const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : 1, per_steal = TI_MAX(per_round, LOOKS_PER_STEAL);
+    const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : 1,
+                   per_steal = TI_MAX(per_round, TI_HOST_LOOKS_PER_STEAL);
     bool completed;
     bool busy = run_one(h, worker, !spins ? 1 : waiter->round % per_steal == 0 ? per_steal : 0, &completed);
     if (completed && h->desc.told) {

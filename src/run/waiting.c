@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "device/host.h"
 
-enum { LOOKS_PER_STEAL = 8, WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
+enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
 
 bool ti_waiting_compute(ti_runtime *rt, uint32_t looks)
 {
@@ -25,7 +25,8 @@ static bool help(ti_runtime *rt, const ti_waiter *waiter, bool *completed)
     }
     const bool rests = !ti_spins(waiter, &rt->progress.lot);
     bool any = (rests || !ti_home_left_by_program(rt, *completed)) && ti_roles_execute_idly(rt);
-    *completed = ti_waiting_compute(rt, rests ? 1 : waiter->round % LOOKS_PER_STEAL == 0 ? LOOKS_PER_STEAL : 0);
+    enum { PER_STEAL = TI_HOST_LOOKS_PER_STEAL };
+    *completed = ti_waiting_compute(rt, rests ? 1 : waiter->round % PER_STEAL == 0 ? PER_STEAL : 0);
     any |= *completed;
     return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }

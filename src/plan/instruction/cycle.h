@@ -25,11 +25,8 @@ typedef struct ti_cycle_step {
     bool takes_old;  /* the same */
 } ti_cycle_step;
 
-typedef enum ti_cycle_phase { TI_CYCLE_LOOKS, TI_CYCLE_RECORDS, TI_CYCLE_REPEATS } ti_cycle_phase;
-
 typedef struct ti_cycle {
     bool off; /* there are none on this system */
-    ti_cycle_phase phase;
     ti_loop loop;
     /* The one that is recorded, or repeated: */
     size_t wanted; /* segments that are still to be recorded */

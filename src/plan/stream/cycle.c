@@ -46,22 +46,6 @@ void ti_cycle_fini(ti_cycle *c)
 
 /* ---- recording */
 
-/* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
-static void give_up(ti_cycle *c, bool was_worth)
-{
-    ti_loop_give_up(&c->loop, was_worth);
-    c->phase = TI_CYCLE_LOOKS;
-}
-
-/* What comes is like nothing that has come. */
-static void forget_segments(ti_cycle *c)
-{
-    ti_loop_forget(&c->loop);
-    if (c->phase == TI_CYCLE_RECORDS) {
-        give_up(c, false);
-    }
-}
-
 /* What all trackers know. */
 static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
 {
@@ -80,7 +64,7 @@ static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
 static void start_recording(ti_instruction_graph *graph, size_t segments)
 {
     ti_cycle *c = &graph->cycle;
-    c->phase = TI_CYCLE_RECORDS;
+    c->loop.phase = TI_LOOP_RECORDS;
     c->wanted = segments;
     ti_vec_clear(&c->step);
     ti_vec_clear(&c->dep);
@@ -100,14 +84,14 @@ static void finish_recording(ti_instruction_graph *graph)
     if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES && graph->emit.era.applied) {
         describe(graph, &c->after);
         if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
-            c->phase = TI_CYCLE_REPEATS;
+            c->loop.phase = TI_LOOP_REPEATS;
             c->applied = graph->emit.era.applied;
             c->at = 0;
             c->rounds = 0;
             return;
         }
     }
-    give_up(c, false);
+    ti_loop_give_up(&c->loop, false);
 }
 
 /* Buffers of commands before that may be gone by now. */
@@ -132,7 +116,7 @@ static void record(ti_instruction_graph *graph, const ti_command *const *command
         at += n;
     }
     if (!can || at != end) {
-        give_up(c, false);
+        ti_loop_give_up(&c->loop, false);
     }
 }
 
@@ -151,7 +135,7 @@ static void end_segment(ti_instruction_graph *graph)
 {
     ti_cycle *c = &graph->cycle;
     ti_loop_end_segment(&c->loop);
-    if (c->phase == TI_CYCLE_RECORDS) {
+    if (c->loop.phase == TI_LOOP_RECORDS) {
         if (--c->wanted == 0) {
             finish_recording(graph);
         }
@@ -178,7 +162,7 @@ void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command
     if (c->off) {
         return;
     }
-    if (c->phase == TI_CYCLE_RECORDS && count > 0) {
+    if (c->loop.phase == TI_LOOP_RECORDS && count > 0) {
         record(graph, command, count, first);
     }
     for (size_t i = 0; i < count; i++) {
@@ -187,7 +171,7 @@ void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command
         if (ends && i + 1 == count && ti_command_is_horizon(command[i]) && graph->window.command.count == 0) {
             end_segment(graph);
         } else if (ends) {
-            forget_segments(c);
+            ti_loop_forget(&c->loop);
         }
     }
 }
@@ -212,14 +196,14 @@ static TI_NOINLINE void stop(ti_instruction_graph *graph)
     }
     TI_ASSERT(graph->emit.era.applied == applied);
     (void)applied;
-    give_up(c, c->rounds >= WORTH);
-    forget_segments(c);
+    ti_loop_give_up(&c->loop, c->rounds >= WORTH);
+    ti_loop_forget(&c->loop);
 }
 
 size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
     ti_cycle *c = &graph->cycle;
-    if (c->phase != TI_CYCLE_REPEATS) {
+    if (c->loop.phase != TI_LOOP_REPEATS) {
         return 0;
     }
     ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + count);

@@ -31,22 +31,6 @@ void ti_task_cycle_fini(ti_task_cycle *c)
     state_fini(&c->after);
 }
 
-/* Nothing of it is repeated any more; the next one is looked for later if it was of no use. */
-static void give_up(ti_task_cycle *c, bool was_worth)
-{
-    ti_loop_give_up(&c->loop, was_worth);
-    c->phase = TI_TASK_LOOKS;
-}
-
-/* What comes is like nothing that has come. */
-static void forget_segments(ti_task_cycle *c)
-{
-    ti_loop_forget(&c->loop);
-    if (c->phase == TI_TASK_RECORDS) {
-        give_up(c, false);
-    }
-}
-
 /* ---- what the graph knows */
 
 static inline ti_producers *producers_of(const ti_task_graph *graph, size_t slot)
@@ -112,7 +96,7 @@ static bool is_small(const ti_task_graph *graph)
 static void start_recording(ti_task_graph *graph, size_t segments)
 {
     ti_task_cycle *c = &graph->cycle;
-    c->phase = TI_TASK_RECORDS;
+    c->loop.phase = TI_LOOP_RECORDS;
     c->wanted = segments;
     ti_vec_clear(&c->step);
     ti_vec_clear(&c->dep);
@@ -122,7 +106,7 @@ static void start_recording(ti_task_graph *graph, size_t segments)
     ti_vec_clear(&c->write);
     c->first = graph->next_id;
     if (!describe(graph, &c->before)) {
-        give_up(c, false);
+        ti_loop_give_up(&c->loop, false);
     }
 }
 
@@ -132,13 +116,13 @@ static void finish_recording(ti_task_graph *graph)
     c->length = c->shift = graph->next_id - c->first;
     TI_ASSERT(c->length == c->step.count);
     if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c) && has_one_manner(c)) {
-        c->phase = TI_TASK_REPEATS;
+        c->loop.phase = TI_LOOP_REPEATS;
         c->applied = graph->era.applied;
         c->at = 0;
         c->rounds = 0;
         return;
     }
-    give_up(c, false);
+    ti_loop_give_up(&c->loop, false);
 }
 
 /* Reads first, as they are tracked. */
@@ -214,7 +198,7 @@ static void record(ti_task_graph *graph, const ti_task *task, const ti_shape *wa
         ti_vec_push(&c->dep, task->dep[i]);
     }
     if (c->step.count == MAX_STEPS || (task->kind != TI_TASK_HORIZON && !record_task(graph, task, &s))) {
-        give_up(c, false);
+        ti_loop_give_up(&c->loop, false);
         return;
     }
     ti_vec_push(&c->step, s);
@@ -224,7 +208,7 @@ static void end_segment(ti_task_graph *graph)
 {
     ti_task_cycle *c = &graph->cycle;
     ti_loop_end_segment(&c->loop);
-    if (c->phase == TI_TASK_RECORDS) {
+    if (c->loop.phase == TI_LOOP_RECORDS) {
         if (--c->wanted == 0) {
             finish_recording(graph);
         }
@@ -242,14 +226,14 @@ void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shap
     if (c->off) {
         return;
     }
-    TI_ASSERT(c->phase != TI_TASK_REPEATS);
-    if (c->phase == TI_TASK_RECORDS) {
+    TI_ASSERT(c->loop.phase != TI_LOOP_REPEATS);
+    if (c->loop.phase == TI_LOOP_RECORDS) {
         record(graph, task, was);
     }
     if (task->kind == TI_TASK_HORIZON) {
         end_segment(graph);
     } else if (task->kind == TI_TASK_EPOCH) {
-        forget_segments(c);
+        ti_loop_forget(&c->loop);
     } else {
         const bool comes_again = task->kind == TI_TASK_EXECUTE && task->shape->serial;
         ti_loop_note(&c->loop, comes_again ? task->shape->serial << 1 : task->id << 1 | 1);
@@ -317,17 +301,17 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
     if (graph->forwards) {
         ti_forwards_pass_point(graph->forwards, graph->horizon.newest);
     }
-    give_up(c, c->rounds >= WORTH);
+    ti_loop_give_up(&c->loop, c->rounds >= WORTH);
     ti_loop_forget(&c->loop);
 }
 
 void ti_task_cycle_skip(ti_task_graph *graph)
 {
     ti_task_cycle *c = &graph->cycle;
-    if (c->phase == TI_TASK_REPEATS) {
+    if (c->loop.phase == TI_LOOP_REPEATS) {
         stop(graph);
-    } else if (c->phase == TI_TASK_RECORDS) {
-        give_up(c, false);
+    } else if (c->loop.phase == TI_LOOP_RECORDS) {
+        ti_loop_give_up(&c->loop, false);
     }
     ti_loop_note(&c->loop, graph->next_id << 1 | 1);
 }

@@ -40,11 +40,8 @@ typedef struct ti_task_state {
     int64_t path;       /* of the applied horizon */
 } ti_task_state;
 
-typedef enum ti_task_phase { TI_TASK_LOOKS, TI_TASK_RECORDS, TI_TASK_REPEATS } ti_task_phase;
-
 typedef struct ti_task_cycle {
     bool off;
-    ti_task_phase phase;
     ti_loop loop;
     size_t wanted; /* segments that are still to be recorded */
     TI_VEC(ti_task_step) step;

@@ -326,7 +326,7 @@ static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TA
 size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
     out[0] = task;
-    if (graph->cycle.phase == TI_TASK_REPEATS && ti_task_cycle_take(graph, task)) {
+    if (graph->cycle.loop.phase == TI_LOOP_REPEATS && ti_task_cycle_take(graph, task)) {
         out[1] = ti_task_cycle_has_horizon(&graph->cycle) ? make_horizon(graph, true) : NULL;
         return out[1] ? 2 : 1;
     }

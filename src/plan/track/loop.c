@@ -38,10 +38,14 @@ void ti_loop_forget(ti_loop *l)
 {
     memset(l->same, 0, sizeof(l->same));
     l->hash = 0;
+    if (l->phase == TI_LOOP_RECORDS) {
+        ti_loop_give_up(l, false);
+    }
 }
 
 void ti_loop_give_up(ti_loop *l, bool was_worth)
 {
+    l->phase = TI_LOOP_LOOKS;
     l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
     l->next_try = was_worth ? 0 : l->segments + ((uint64_t)FIRST_PAUSE << l->failures);
 }
