@@ -130,6 +130,7 @@ set(TACIT_SOURCES
     plan/transfer/reduce.c
     plan/transfer/replay.c
 
+    plan/lookahead/cycle.c
     plan/lookahead/graph.c
     plan/lookahead/plan.c
     plan/lookahead/pure.c

@@ -88,6 +88,7 @@ typedef struct ti_command {
     uint64_t id;
     const ti_task *task;
     const uint64_t *dep; /* ids of earlier commands; only if ti_system::record */
+    uint64_t again;      /* not 0: commands of this number are alike, but for ids, tasks and the numbers of messages */
     bool joined;         /* with the task before: its memory may not be moved in between */
     union {
         struct {

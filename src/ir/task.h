@@ -56,6 +56,11 @@ typedef struct ti_edge {
     bool merged; /* its forward is of other producers too; without one, the verdict is a guess */
 } ti_edge;
 
+/* Tasks with the same `again` are alike but for their ids, those of what they depend on, and their arguments: ids have
+ * grown by as much as those of the tasks around them. The next step of a round has the next number, and the first one a
+ * multiple of this. */
+enum { TI_AGAIN_STEPS = 1 << 10 };
+
 /* Forwards between placed tasks: the source of a read is the task that wrote all of its one box, if that ran on another
  * node; else 0. Only if multicasts are planned (ti_system::multicast). */
 typedef struct ti_task {
@@ -66,6 +71,7 @@ typedef struct ti_task {
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const void *args;
     /* A brief has nothing from here on. */
+    uint64_t again; /* a step of a cycle of the task graph, or 0: see below */
     uint32_t forwards;
     uint32_t edges;
     bool writes_new; /* maybe: elements that nobody wrote before */

@@ -3,6 +3,7 @@
  * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
  * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the
  * forwards. Nothing is executed. */
+#include "loops.h"
 #include "lower.h"
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
@@ -234,15 +235,19 @@ static void see(run *r, ti_instruction_batch batch)
     }
 }
 
+static void log_box(run *r, const ti_box *box)
+{
+    const int64_t *at = box->min, *end = box->max;
+    ti_vec_push(&r->log, (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+}
+
 static void log_forwards(run *r, const ti_task *task)
 {
     for (uint32_t i = 0; i < task->forwards; i++) {
         const ti_forward *f = &task->forward[i];
         ti_vec_push(&r->log, f->producer << 33 | (uint64_t)f->whole << 32 | f->buffer->slot);
         for (uint32_t b = 0; b < f->boxes; b++) {
-            const int64_t *at = f->box[b].min, *end = f->box[b].max;
-            ti_vec_push(&r->log,
-                        (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+            log_box(r, &f->box[b]);
         }
     }
 }
@@ -291,18 +296,21 @@ typedef struct settings {
     int collectives;
     int window; /* pure tasks of a window without tiles; 0: there are none */
     bool staged;
+    int node;
 } settings;
 
 /* What has been seen of several programs. */
 typedef struct counts {
     uint64_t early, again, repeated, collectives, bundles;
-    uint64_t tasks[2]; /* repeated: of one node alone, and of several */
-    run_log log;       /* of the latest program */
+    uint64_t tasks[2];   /* repeated: of one node alone, and of several */
+    uint64_t planned[2]; /* the same by the command graph */
+    run_log log;         /* of the latest program */
 } counts;
 
 static uint64_t run_program(const gen_program *program, const settings *s, counts *seen)
 {
-    run r = { .system = { .num_nodes = program->nodes,
+    run r = { .system = { .node = s->node,
+                          .num_nodes = program->nodes,
                           .local_nodes = 1,
                           .devices = 1,
                           .memories = 1,
@@ -332,6 +340,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
     tiles += ti_instruction_graph_counts(r.graph).tiles;
     seen->repeated += ti_instruction_graph_counts(r.graph).repeated;
     seen->tasks[program->nodes > 1] += ti_task_graph_repeated(r.tasks);
+    seen->planned[program->nodes > 1] += ti_command_graph_counts(r.commands).repeated;
     ti_vec_fini(&seen->log);
     seen->log = r.log;
     ti_instruction_graph_destroy(r.graph);
@@ -366,7 +375,8 @@ static void what_touches_the_same_is_ordered(void **state)
                        false,
                        0,
                        (int)gen_between(&rng, 0, 8),
-                       gen_chance(&rng, 30) };
+                       gen_chance(&rng, 30),
+                       0 };
         compared[alone] += run_program(program, &s, &seen);
         gen_destroy(program);
     }
@@ -378,65 +388,6 @@ static void what_touches_the_same_is_ordered(void **state)
 }
 
 /* ---- loops */
-
-/* Whether all buffers of a task are there in the end, and it is one of those that loops are made of. */
-static bool may_come_again(const bool *there, const gen_task *task)
-{
-    bool may = !task->group && !task->objects;
-    for (int i = 0; i < task->accesses; i++) {
-        may = may && there[task->access[i].buffer];
-    }
-    return may;
-}
-
-/* What ends a cycle: something else is done between two rounds, or in the middle of one, and then it goes on. */
-static void interrupt(gen_program *program, gen_rng *rng, int task)
-{
-    gen_step s = { .kind = gen_chance(rng, 50) ? GEN_WAIT : GEN_FLUSH };
-    if (gen_chance(rng, 50)) {
-        s = (gen_step){ .kind = GEN_TASK, .index = task };
-    }
-    ti_vec_push(&program->step, s);
-}
-
-/* What a program has done, its last steps again and again: a loop, something else, and another loop. */
-static void append_loops(gen_program *program, gen_rng *rng)
-{
-    const bool interrupted = gen_chance(rng, 40);
-    bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
-    TI_VEC(int) tasks = { 0 };
-    for (size_t i = 0; i < program->step.count; i++) {
-        const gen_step *s = &program->step.data[i];
-        if (s->kind == GEN_CREATE || s->kind == GEN_DESTROY) {
-            there[s->index] = s->kind == GEN_CREATE;
-        }
-    }
-    for (size_t i = 0; i < program->step.count; i++) {
-        const gen_step *s = &program->step.data[i];
-        if (s->kind == GEN_TASK && may_come_again(there, &program->task.data[s->index])) {
-            ti_vec_push(&tasks, s->index);
-        }
-    }
-    for (int loop = 0; loop < 3 && tasks.count; loop++) {
-        int body[4], length = (int)gen_between(rng, 1, 4), times = (int)gen_between(rng, 10, 60);
-        for (int i = 0; i < length; i++) {
-            body[i] = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
-        }
-        int steps = times * length - (int)gen_between(rng, 0, length - 1);
-        for (int i = 0; i < steps; i++) {
-            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
-            if (interrupted && gen_chance(rng, 3)) {
-                interrupt(program, rng, tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)]);
-            }
-        }
-        int other = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
-        if (gen_chance(rng, 70)) {
-            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = other }));
-        }
-    }
-    ti_vec_fini(&tasks);
-    ti_free(there, program->buffer.count * sizeof(*there));
-}
 
 /* Waits for horizons are judged by what they do (check_order): a tracker that has been described has forgotten sooner
  * what lies below one, so that less waits for it. */
@@ -460,9 +411,8 @@ static void loops_are_as_if_derived(void **state)
     counts seen = { 0 }, derived = { 0 };
     for (uint64_t seed = 1; seed <= 700; seed++) {
         gen_rng rng = { gen_mix(seed) };
-        gen_program *program =
-            gen_create(&(gen_options){ .seed = seed, .nodes = seed % 5 ? (int)(seed % 5) : 1, .steps = 20 });
-        append_loops(program, &rng);
+        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 6), .steps = 20 });
+        loops_append(program, &rng);
         settings s = { steps[gen_between(&rng, 0, 5)],
                        gen_chance(&rng, 50) ? 0 : 4,
                        true,
@@ -470,7 +420,8 @@ static void loops_are_as_if_derived(void **state)
                        false,
                        seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                        gen_chance(&rng, 50) ? (int)gen_between(&rng, 2, 8) : 0,
-                       gen_chance(&rng, 30) };
+                       gen_chance(&rng, 30),
+                       (int)gen_between(&rng, 0, program->nodes - 1) };
         compared += run_program(program, &s, &seen);
         s.derive = true;
         s.shapes = false;
@@ -478,12 +429,14 @@ static void loops_are_as_if_derived(void **state)
         compare_logs(seed, &seen.log, &derived.log);
         gen_destroy(program);
     }
-    printf("%llu pairs, %llu and %llu tasks, %llu instructions repeated, %llu parts of collectives, %llu uses of "
-           "bundles\n",
+    printf("%llu pairs, %llu and %llu tasks, %llu and %llu of them by the command graph, %llu instructions repeated, "
+           "%llu parts of collectives, %llu uses of bundles\n",
            (unsigned long long)compared, (unsigned long long)seen.tasks[0], (unsigned long long)seen.tasks[1],
-           (unsigned long long)seen.repeated, (unsigned long long)seen.collectives, (unsigned long long)seen.bundles);
+           (unsigned long long)seen.planned[0], (unsigned long long)seen.planned[1], (unsigned long long)seen.repeated,
+           (unsigned long long)seen.collectives, (unsigned long long)seen.bundles);
     assert_true(compared > 1000000 && seen.repeated > 50000 && derived.repeated == 0);
     assert_true(seen.tasks[0] > 1000 && seen.tasks[1] > 1000 && derived.tasks[0] + derived.tasks[1] == 0);
+    assert_true(seen.planned[0] > 500 && seen.planned[1] > 500 && derived.planned[0] + derived.planned[1] == 0);
     ti_vec_fini(&seen.log);
     ti_vec_fini(&derived.log);
 }
@@ -559,7 +512,8 @@ static void windows_are_as_if_derived(void **state)
                        false,
                        seed % 2 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                        (int)gen_between(&rng, 2, 8),
-                       staged };
+                       staged,
+                       (int)gen_between(&rng, 0, program->nodes - 1) };
         run_program(program, &s, &seen[staged]);
         s.derive = true;
         s.shapes = false;
@@ -616,8 +570,8 @@ static void writes_wait_for_early_sends(void **state)
     counts seen = { 0 };
     for (uint64_t seed = 1; seed <= 300; seed++) {
         gen_program *program = placed_program(seed);
-        compared += run_program(program,
-                                &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0, 0, false }, &seen);
+        compared += run_program(
+            program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0, 0, false, 0 }, &seen);
         gen_destroy(program);
     }
     ti_vec_fini(&seen.log);
@@ -656,7 +610,7 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     counts seen = { 0 };
-    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0, 0, false }, &seen) > 0);
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0, 0, false, 0 }, &seen) > 0);
     ti_vec_fini(&seen.log);
     gen_destroy(program);
 }

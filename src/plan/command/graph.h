@@ -46,6 +46,7 @@ typedef struct ti_missed_counts {
 
 typedef struct ti_command_counts {
     uint64_t commands, chunks_evaluated, entries, arena_bytes;
+    uint64_t repeated; /* tasks and horizons that were: plan/lookahead/cycle.c */
     uint64_t replayed; /* buffers of tasks that were replayed: plan/version/replay.h */
     ti_multicast_counts multicast;
     ti_window_counts window;

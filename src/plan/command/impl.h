@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "plan/command/cycle.h"
 #include "plan/command/graph.h"
 #include "plan/command/multicast.h"
 #include "plan/command/peer_counters.h"
@@ -16,20 +17,9 @@
 #include "plan/version/transfer.h"
 #include "trace/explain.h"
 
-/* Who reads what a reduction leaves, as far as it shows. */
-typedef struct ti_readers {
-    enum { TI_READERS_NONE, TI_READERS_NODE, TI_READERS_ALL, TI_READERS_OTHER } kind;
-    int node;
-} ti_readers;
-
 typedef struct ti_command_buffer {
     const ti_buffer_info *info;
-    struct {
-        uint64_t task;          /* the latest reduction, or 0 */
-        int a, b;               /* nodes that its result came to */
-        ti_pattern untold;      /* how, if by a collective, until it has been reported */
-        ti_readers seen, usual; /* since the latest reduction; before it */
-    } reduced;
+    ti_reduced reduced;
     /* On one node nothing from here on is there. */
     ti_version_map versions; /* settle the replay before you look */
     ti_replay replay;
@@ -124,6 +114,7 @@ struct ti_command_graph {
     ti_command_window window;
     ti_command_multicasts multicast;
     ti_command_pure pure;
+    ti_command_cycle cycle;
     ti_peer_counters sent, received; /* messages planned so far */
     uint64_t next_id, evaluated, replayed, overlapped;
     uint64_t executed, looked_at; /* all tasks up to it; the latest of which it is known whether it passes by */
@@ -167,6 +158,11 @@ void ti_command_emit(ti_command_graph *graph, ti_command *command);
 static inline uint64_t ti_command_count_message(ti_command_graph *graph, int peer, bool send)
 {
     return ti_peer_count(send ? &graph->sent : &graph->received, peer, graph->system->num_nodes);
+}
+/* The same has been counted twice. */
+static inline void ti_command_count_message_back(ti_command_graph *graph, int peer, bool send)
+{
+    ti_peer_count_back(send ? &graph->sent : &graph->received, peer);
 }
 void ti_command_emit_collective(ti_command_graph *graph, const ti_task *task, const ti_buffer_info *buffer,
                                 const ti_collective *what);

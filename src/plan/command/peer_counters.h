@@ -47,4 +47,11 @@ static inline uint64_t ti_peer_count(ti_peer_counters *counters, int peer, int n
     return next;
 }
 
+/* The latest number has been of no use, and is given again. */
+static inline void ti_peer_count_back(ti_peer_counters *counters, int peer)
+{
+    uint64_t *next = counters->many ? &counters->many[peer] : ti_map_at(&counters->few, (uint64_t)peer);
+    --*next;
+}
+
 #endif

@@ -10,6 +10,7 @@
 typedef struct ti_cycle_step {
     ti_instruction instruction; /* all but its task and its dependencies; of an execution with a template only the id */
     uint64_t serial;            /* of the task's shape */
+    uint64_t again;             /* ti_command::again of a command that was this one, or 0 */
     uint64_t what;              /* the serial of a collective, or of that of a reduction; else 0 */
     uint64_t applied;           /* of a horizon: the one that is applied after it */
     ti_template *made;          /* of an execution that has one; else NULL */

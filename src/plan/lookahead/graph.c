@@ -13,6 +13,7 @@ ti_command_graph *ti_command_graph_create(const ti_system *system)
     ti_transfer_init(&graph->transfer, system->node);
     ti_discovery_init(&graph->collectives, system->node, system->num_nodes);
     ti_command_multicast_init(graph);
+    ti_command_cycle_init(graph);
     return graph;
 }
 
@@ -27,6 +28,7 @@ void ti_command_graph_destroy(ti_command_graph *graph)
     ti_command_window_fini(&graph->window);
     ti_command_multicast_fini(graph);
     ti_command_pure_fini(&graph->pure);
+    ti_command_cycle_fini(&graph->cycle);
     ti_vec_fini(&graph->parts);
     ti_vec_fini(&graph->pieces);
     ti_vec_fini(&graph->asked);
@@ -62,10 +64,17 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
     ti_vec_clear(&graph->batch);
     ti_vec_clear(&graph->planned);
     for (size_t i = 0; i < count; i++) {
+        if (ti_command_cycle_take(graph, task[i])) {
+            continue;
+        }
+        const ti_command_mark before = ti_command_here(graph);
         if (task[i]->kind == TI_TASK_BRIEF && ti_command_brief_passes(graph, task[i])) {
             ti_vec_push(&graph->planned, task[i]);
         } else {
             add(graph, task[i]);
+        }
+        if (graph->cycle.loop.phase == TI_LOOP_RECORDS) {
+            ti_command_cycle_note(graph, &before);
         }
     }
     return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
@@ -84,6 +93,7 @@ ti_command_counts ti_command_graph_counts(const ti_command_graph *graph)
                                  graph->evaluated,
                                  0,
                                  ti_arena_ring_bytes(&graph->arenas),
+                                 graph->cycle.repeated,
                                  graph->replayed,
                                  graph->multicast.counts,
                                  graph->pure.counts,
@@ -115,6 +125,7 @@ static ti_version_map *settled_versions(ti_command_graph *graph, size_t slot)
 
 uint64_t ti_command_graph_digest(ti_command_graph *graph)
 {
+    ti_command_cycle_skip(graph);
     uint64_t digest = 0;
     for (size_t i = 0; i < graph->buffer.count; i++) {
         ti_version_map *map = settled_versions(graph, i);
@@ -125,6 +136,7 @@ uint64_t ti_command_graph_digest(ti_command_graph *graph)
 
 bool ti_command_graph_is_valid(ti_command_graph *graph)
 {
+    ti_command_cycle_skip(graph);
     bool valid = true;
     for (size_t i = 0; i < graph->buffer.count; i++) {
         ti_version_map *map = settled_versions(graph, i);

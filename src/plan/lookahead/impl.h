@@ -1,7 +1,7 @@
 /* Which tasks are planned together, and when: windows of pure tasks, windows for collectives; and how one task is
  * planned.
  *
- * Each of these files calls those before it only: tell, plan, window, stage, pure, graph (which is what
+ * Each of these files calls those before it only: tell, plan, window, stage, pure, cycle, graph (which is what
  * plan/command/graph.h declares); and those of plan/transfer and plan/command. Included by this folder only. */
 #ifndef TI_LOOKAHEAD_IMPL_H
 #define TI_LOOKAHEAD_IMPL_H
@@ -11,6 +11,8 @@
 /* plan.c */
 /* Plan a task, whatever it is. */
 void ti_command_plan(ti_command_graph *graph, const ti_task *task);
+/* What was before a horizon or epoch, whose command this is, can be forgotten some time. */
+void ti_command_pass_point(ti_command_graph *graph, const ti_command *point);
 /* The slot may be empty. */
 void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot);
 
@@ -43,5 +45,20 @@ void ti_command_tell_no_tiles(ti_command_graph *graph);
 /* pure.c: where tasks come in. */
 void ti_command_pure_add(ti_command_graph *graph, const ti_task *task);
 void ti_command_pure_fini(ti_command_pure *pure);
+
+/* cycle.c */
+void ti_command_cycle_init(ti_command_graph *graph); /* with all else */
+void ti_command_cycle_fini(ti_command_cycle *cycle);
+/* Whether the task is the next one of a round; then it has been planned. If not, all has caught up. */
+bool ti_command_cycle_take(ti_command_graph *graph, const ti_task *task);
+/* Somebody wants to see what is known: catch up. */
+void ti_command_cycle_skip(ti_command_graph *graph);
+/* The task has been planned, or held: only while a round is recorded. */
+typedef struct ti_command_mark {
+    size_t batch, planned;
+    uint64_t replayed, overlapped, missed;
+} ti_command_mark;
+ti_command_mark ti_command_here(const ti_command_graph *graph);
+void ti_command_cycle_note(ti_command_graph *graph, const ti_command_mark *before);
 
 #endif

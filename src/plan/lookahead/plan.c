@@ -227,13 +227,18 @@ static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
     ti_command_emit(graph, command);
 }
 
+void ti_command_pass_point(ti_command_graph *graph, const ti_command *point)
+{
+    ti_era_apply(&graph->era, point->task->kind == TI_TASK_EPOCH ? point->id : graph->newest_point);
+    graph->newest_point = point->id;
+    ti_arena_ring_advance(&graph->arenas, point->task->id);
+}
+
 static void add_point(ti_command_graph *graph, const ti_task *task)
 {
     ti_command *command = ti_command_new(graph, TI_COMMAND_EPOCH, task);
     ti_command_emit(graph, command);
-    ti_era_apply(&graph->era, task->kind == TI_TASK_EPOCH ? command->id : graph->newest_point);
-    graph->newest_point = command->id;
-    ti_arena_ring_advance(&graph->arenas, task->id);
+    ti_command_pass_point(graph, command);
 }
 
 void ti_command_plan(ti_command_graph *graph, const ti_task *task)

@@ -323,9 +323,9 @@ static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_
            template_of(graph, execute->task->shape) == s->made;
 }
 
-bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
+static bool is_step(const ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *const *command,
+                    size_t left)
 {
-    const ti_cycle_step *s = &graph->cycle.step.data[at];
     const ti_command *first = command[0];
     if (first->task->shape->serial != s->serial) {
         return false;
@@ -350,6 +350,24 @@ bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_com
         return false;
     }
     TI_UNREACHABLE();
+}
+
+/* Whether nothing has to be looked at but the command itself, which is like one before: not staging memory either. */
+static inline bool is_known(const ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
+{
+    return command->again && command->again == s->again && !s->reductions && command->kind != TI_COMMAND_EPOCH &&
+           (!s->made || template_of(graph, command->task->shape) == s->made);
+}
+
+bool ti_cycle_is_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
+{
+    ti_cycle_step *s = &graph->cycle.step.data[at];
+    if (TI_LIKELY(is_known(graph, s, command[0]))) {
+        return true;
+    }
+    const bool is = is_step(graph, s, command, left);
+    s->again = is ? command[0]->again : 0;
+    return is;
 }
 
 /* ---- the next round */

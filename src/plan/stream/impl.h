@@ -77,7 +77,7 @@ size_t ti_cycle_instructions(const ti_command *command);
 /* Record that the command became those instructions, if that can be repeated. */
 bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction);
 /* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
-bool ti_cycle_is_step(const ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left);
+bool ti_cycle_is_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left);
 /* Compile that command, and the reductions after it together with it. */
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command);
 /* Tell the trackers what the step has touched in the round at hand. */

@@ -1,11 +1,11 @@
 /* Cycles of the task graph: see cycle.h.
  *
- * There are cycles of tasks with shapes that come again, without host objects, that write what they wrote the
- * last time by the same writes; not where reports want edges, forwards are marked, or producers have been merged. */
+ * There are cycles of tasks with shapes that come again, without host objects; not where reports want edges, forwards
+ * are marked, or producers have been merged. */
 #include "plan/task/impl.h"
 
 /* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
-enum { MAX_STEPS = 1024, MAX_ENTRIES = 1024, WORTH = 2 };
+enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 1024, WORTH = 2 };
 
 void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
 {
@@ -75,17 +75,6 @@ static bool has_grown(const ti_task_cycle *c)
     return grown;
 }
 
-/* Who wrote in turns in several manners has the one of the last write: only where all are alike it is good at any
- * time. */
-static bool has_one_manner(const ti_task_cycle *c)
-{
-    bool one = true;
-    for (size_t i = 0; i < c->write.count && one; i++) {
-        one = ti_producer_has_manner(&c->write.data[i]);
-    }
-    return one;
-}
-
 static bool is_small(const ti_task_graph *graph)
 {
     return graph->era.entries + ti_forwards_entries(graph->forwards) <= MAX_ENTRIES;
@@ -115,8 +104,9 @@ static void finish_recording(ti_task_graph *graph)
     ti_task_cycle *c = &graph->cycle;
     c->length = c->shift = graph->next_id - c->first;
     TI_ASSERT(c->length == c->step.count);
-    if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c) && has_one_manner(c)) {
+    if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c)) {
         c->loop.phase = TI_LOOP_REPEATS;
+        c->number += TI_AGAIN_STEPS;
         c->applied = graph->era.applied;
         c->at = 0;
         c->rounds = 0;
@@ -155,23 +145,23 @@ static void record_forwards(ti_task_cycle *c, const ti_task *task, ti_task_step 
     }
 }
 
-/* What it has written in another way than the last time is not compared. */
 static bool record_writes(ti_task_graph *graph, const ti_task *task, ti_task_step *s)
 {
     ti_task_cycle *c = &graph->cycle;
     const ti_shape *shape = task->shape;
-    bool can = !graph->forwards || shape->place != TI_PLACE_EVERYWHERE;
+    bool can = true;
     s->write = c->write.count;
     for (uint32_t i = 0; graph->forwards && i < shape->accesses && can && !ti_box_is_empty(&shape->range); i++) {
         const ti_footprint *touched = &shape->footprint[i];
-        if (!ti_access_writes(&shape->access[i]) && shape->access[i].mode != TACIT_REDUCE) {
-            continue;
-        }
+        const bool reduces = shape->access[i].mode == TACIT_REDUCE;
+        const bool nobody = shape->place == TI_PLACE_EVERYWHERE && !reduces;
         ti_producers *producers = producers_of(graph, shape->access[i].buffer->slot);
-        ti_producer *p = touched->boxes == 1 ? ti_producers_known(producers, touched->box) : NULL;
-        can = p && p->task == task->id;
-        if (can) {
-            ti_vec_push(&c->write, ((ti_producer_write){ p, ti_producer_made(p), p->place }));
+        for (uint32_t k = 0; k < touched->boxes && can && (reduces || ti_access_writes(&shape->access[i])); k++) {
+            ti_producer_write w = { .to = producers, .producer.box = touched->box[k] };
+            can = nobody || ti_producers_written(producers, &touched->box[k], task->id, &w);
+            if (can) {
+                ti_vec_push(&c->write, w);
+            }
         }
     }
     s->writes = (uint32_t)(c->write.count - s->write);
@@ -259,7 +249,7 @@ static void tell_task(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
         (t->write ? ti_tracker_write_tile : ti_tracker_read_tile)(t->tracker, t->tile, &t->box, id, deps);
     }
     for (uint32_t i = 0; i < s->writes; i++) {
-        c->write.data[s->write + i].producer->task = id;
+        ti_producers_repeat(&c->write.data[s->write + i], id, graph->horizon.newest);
     }
     TI_ASSERT(deps->ids.count == s->deps);
     ti_horizon_note(&graph->horizon, id, deps->ids.data, deps->ids.count);
@@ -353,6 +343,7 @@ static void take_deps(ti_task_graph *graph, const ti_task_step *s, ti_task *task
     task->deps = s->deps;
     task->dep = dep;
     task->id = graph->next_id++;
+    task->again = c->number + c->at;
     TI_ASSERT(task->id == c->first + c->at + c->shift);
 }
 

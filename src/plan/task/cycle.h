@@ -50,6 +50,7 @@ typedef struct ti_task_cycle {
     TI_VEC(ti_box) box;
     TI_VEC(ti_task_touch) touch;
     ti_producer_writes write; /* of the tasks: who is the producer then */
+    uint64_t number;          /* ti_task::again of its first step */
     uint64_t first, length;   /* its first id, how many ids it has */
     uint64_t applied;         /* when it had been recorded */
     ti_task_state before, after;

@@ -321,10 +321,12 @@ bool ti_producers_describe(ti_producers *ps, ti_tracker_state *state, ti_written
         const ti_producer *p = ti_producer_of(e->value);
         can = !ti_producer_moved(e->value) && !p->marked;
         ti_tracker_state_add(state, &e->box, sizeof(e->box));
-        ti_tracker_state_add(
-            state,
-            (const uint64_t[]){ (uint64_t)(uintptr_t)p, (uint64_t)p->volume, (uint64_t)p->place, ti_producer_made(p) },
-            4 * sizeof(uint64_t));
+        ti_tracker_state_add(state,
+                             (const uint64_t[]){ (uint64_t)(uintptr_t)p, (uint64_t)p->volume, (uint64_t)p->place },
+                             3 * sizeof(uint64_t));
+        if (p->place < 0) {
+            ti_tracker_state_add(state, p->manner, sizeof(*p->manner));
+        }
         ti_vec_push(ids, p->task);
     }
     return can;
@@ -337,9 +339,29 @@ void ti_producers_shift(ti_producers *ps, uint64_t first, uint64_t by)
     }
 }
 
-ti_producer *ti_producers_known(ti_producers *ps, const ti_box *box)
+bool ti_producers_written(ti_producers *ps, const ti_box *box, uint64_t task, ti_producer_write *out)
 {
     const uint64_t *at = ti_region_map_find(&ps->map, box);
-    ti_producer *p = at ? ti_producer_of(*at) : NULL;
-    return p && is_whole(p, box) && (ti_producer_made(p) || p->place >= 0) ? p : NULL;
+    const ti_producer *p = at ? ti_producer_of(*at) : NULL;
+    if (!p || p->task != task || !is_whole(p, box)) {
+        return false;
+    }
+    *out = (ti_producer_write){ .to = ps, .producer = *p, .tile = p->tile };
+    if (p->place < 0) {
+        out->manner = *p->manner;
+    }
+    return true;
+}
+
+void ti_producers_repeat(const ti_producer_write *w, uint64_t task, uint64_t point)
+{
+    if (!w->producer.task) {
+        ti_producers_erase(w->to, &w->producer.box);
+        return;
+    }
+    ti_producer p = w->producer;
+    ti_manner manner = w->manner;
+    p.task = task;
+    p.manner = p.place < 0 ? &manner : NULL;
+    ti_producers_write(w->to, &p, w->tile, point);
 }

@@ -50,15 +50,6 @@ typedef struct ti_producer {
     uint32_t candidate[TI_READ_KINDS];   /* of these; + 1; 0: none */
 } ti_producer;
 
-/* A write that made this producer what it is, in the manner that it had then. */
-typedef struct ti_producer_write {
-    ti_producer *producer;
-    uint64_t made;
-    int place;
-} ti_producer_write;
-typedef TI_VEC(ti_producer_write) ti_producer_writes;
-typedef TI_VEC(uint64_t) ti_written; /* ids of producers */
-
 /* About 270 bytes each, with its entry. */
 enum { TI_PRODUCERS = 1 << 18 };
 
@@ -78,6 +69,16 @@ typedef struct ti_producers {
     ti_producer *merged_like; /* unless they are various: one of the merged, as it was; NULL until there are such */
     ti_region_entries hits;
 } ti_producers;
+
+/* What a task wrote, to be written again by another one. */
+typedef struct ti_producer_write {
+    ti_producers *to;
+    ti_producer producer; /* whose task is 0 if nobody is the producer of the box then */
+    ti_manner manner;     /* of the producer, if it has one */
+    uint32_t tile;
+} ti_producer_write;
+typedef TI_VEC(ti_producer_write) ti_producer_writes;
+typedef TI_VEC(uint64_t) ti_written; /* ids of producers */
 
 void ti_producers_init(ti_producers *producers, const char *others);
 void ti_producers_fini(ti_producers *producers);
@@ -148,12 +149,9 @@ void ti_producers_merge(ti_producers *producers, ti_producer *producer);
 bool ti_producers_describe(ti_producers *producers, ti_tracker_state *state, ti_written *ids);
 /* Let all ids from `first` on grow by `by`. */
 void ti_producers_shift(ti_producers *producers, uint64_t first, uint64_t by);
-/* Whether it still has that manner. */
-static inline bool ti_producer_has_manner(const ti_producer_write *w)
-{
-    return ti_producer_made(w->producer) == w->made && w->producer->place == w->place;
-}
-/* Who wrote the box, by a write that is known or on one node, and all of it; else NULL. */
-ti_producer *ti_producers_known(ti_producers *producers, const ti_box *box);
+/* Whether the task is the producer of all of the box; then how it wrote it. */
+bool ti_producers_written(ti_producers *producers, const ti_box *box, uint64_t task, ti_producer_write *out);
+/* Another task does the same; `point` as in ti_producers_write. */
+void ti_producers_repeat(const ti_producer_write *write, uint64_t task, uint64_t point);
 
 #endif

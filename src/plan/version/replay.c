@@ -43,6 +43,7 @@ static void forget_all(ti_replay *r)
     r->steps = r->used = r->at = r->base = 0;
     r->far = false;
     r->bytes = 0;
+    r->lives++;
     r->now = NULL;
     r->recording = NULL;
 }
@@ -159,6 +160,15 @@ static int number_content(ti_replay *r, ti_version_map *map)
     ti_vec_push(&r->content, c);
     *ti_map_at(&r->by_content, hash) = r->content.count;
     return (int)r->content.count;
+}
+
+int ti_replay_number(ti_replay *r, ti_version_map *map)
+{
+    if (!r->at) {
+        TI_ASSERT(r->lagging.count == 0 && !r->far);
+        r->at = r->base = number_content(r, map);
+    }
+    return r->at;
 }
 
 /* ---- steps */

@@ -15,6 +15,7 @@
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 
+#include "base/check.h"
 #include "base/map.h"
 #include "plan/version/discovery.h"
 #include "plan/version/transfer.h"
@@ -71,6 +72,7 @@ typedef struct ti_replay {
     ti_replay_step *recording;              /* the step that the task at hand becomes, or NULL */
     TI_VEC(const ti_replay_step *) lagging; /* what the map does not show yet; at most TI_REPLAY_LAG */
     bool far;                               /* these were more: the map is made from contents */
+    uint32_t lives;                         /* how often all of it has been forgotten */
     size_t bytes;                           /* of memory of steps and contents */
     uint64_t forgotten;                     /* as in ti_discovery_cache, when steps were last known to be good */
     int unused;                             /* recordings of tasks that had been recorded before, to no use */
@@ -94,6 +96,17 @@ static inline void ti_replay_settle(ti_replay *r, ti_version_map *map)
 static inline void ti_replay_lose(ti_replay *r)
 {
     r->at = r->base = 0;
+}
+
+/* The number of the contents that there are now; 0: they have none. It is good while `lives` is the same. */
+int ti_replay_number(ti_replay *r, ti_version_map *map);
+/* Other tasks have left the contents of this number, which the map does not show. */
+static inline void ti_replay_jump(ti_replay *r, int at)
+{
+    TI_ASSERT(r->base);
+    r->at = at;
+    r->far = r->at != r->base;
+    ti_vec_clear(&r->lagging);
 }
 
 /* What `task` will do to the buffer of the map, or NULL. Changes nothing. */

@@ -1,0 +1,417 @@
+/* Loops whose tasks are not looked at again (plan/task/cycle.h, plan/lookahead/cycle.c) become the forwards and the
+ * commands that they become if each task is, with the same numbers of messages and collectives, and leave the same
+ * versions. Nothing is executed, but graphs forget what would have been. */
+#include "comm/tree.h"
+#include "loops.h"
+#include "lower.h"
+#include "plan/command/graph.h"
+#include "plan/task/graph.h"
+
+/* cmocka.h wants these first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { AHEAD = 12 };
+
+/* All that is compared, in words. */
+typedef TI_VEC(uint64_t) run_log;
+
+typedef struct settings {
+    int node, collectives, multicast;
+    int64_t horizon_step;
+    bool derive; /* each task */
+} settings;
+
+typedef struct run {
+    ti_system system;
+    lowering lowering;
+    ti_task_graph *tasks;
+    ti_command_graph *commands;
+    uint64_t horizon[AHEAD]; /* the latest; the oldest of these has been executed */
+    uint64_t horizons;
+    TI_VEC(struct under_way {
+        const ti_command *command;
+        ti_box box;
+    })
+    under_way; /* collectives that have not been executed, and the first box of each */
+    run_log *log;
+} run;
+
+static void log_boxes(run *r, const ti_box *box, uint32_t boxes)
+{
+    for (uint32_t i = 0; i < boxes; i++) {
+        const int64_t *at = box[i].min, *end = box[i].max;
+        ti_vec_push(r->log, (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+    }
+}
+
+static void log_forwards(run *r, const ti_task *task)
+{
+    for (uint32_t i = 0; i < task->forwards; i++) {
+        const ti_forward *f = &task->forward[i];
+        ti_vec_push(r->log, f->producer << 33 | (uint64_t)f->whole << 32 | f->buffer->slot);
+        log_boxes(r, f->box, f->boxes);
+    }
+}
+
+static void log_reduction(run *r, const ti_command *c)
+{
+    const ti_tree_place *tree = c->as.reduce.tree;
+    if (c->as.reduce.what) {
+        ti_vec_push(r->log, c->as.reduce.sequence << 1 | c->as.reduce.gets);
+        ti_vec_push(r->log, (uint64_t)c->as.reduce.what->pattern);
+    }
+    if (tree) {
+        ti_vec_push(r->log, tree->parent < 0 ? 0 : tree->parent_counter);
+    }
+    for (int i = 0; tree && i < tree->children; i++) {
+        ti_vec_push(r->log, tree->child_counter[i]);
+    }
+}
+
+static void log_command(run *r, const ti_command *c)
+{
+    ti_vec_push(r->log, (uint64_t)c->kind << 56 | c->id);
+    ti_vec_push(r->log, c->task->id);
+    switch (c->kind) {
+    case TI_COMMAND_EXECUTE:
+        for (uint32_t i = 0; i < c->as.execute.pieces; i++) {
+            log_boxes(r, &c->as.execute.piece[i].chunk, 1);
+        }
+        break;
+    case TI_COMMAND_SEND:
+    case TI_COMMAND_RECEIVE:
+        ti_vec_push(r->log, (uint64_t)c->as.transfer.peer << 32 | c->as.transfer.counter);
+        log_boxes(r, c->as.transfer.box, c->as.transfer.boxes);
+        break;
+    case TI_COMMAND_COLLECTIVE:
+        ti_vec_push(r->log, c->as.collective.sequence);
+        log_boxes(r, c->as.collective.what->region, c->as.collective.what->regions);
+        log_boxes(r, c->as.collective.get, c->as.collective.gets);
+        ti_vec_push(&r->under_way, ((struct under_way){ c, c->as.collective.what->region[0] }));
+        break;
+    case TI_COMMAND_REDUCE:
+        log_reduction(r, c);
+        break;
+    case TI_COMMAND_FENCE:
+    case TI_COMMAND_EPOCH:
+    case TI_COMMAND_CREATE:
+    case TI_COMMAND_DESTROY:
+        break;
+    }
+}
+
+/* Tasks before `executed` have been: what the collectives of others say is still there. */
+static void release(run *r, uint64_t executed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->under_way.count; i++) {
+        const struct under_way *w = &r->under_way.data[i];
+        if (w->command->task->id >= executed) {
+            assert_memory_equal(&w->box, w->command->as.collective.what->region, sizeof(w->box));
+            r->under_way.data[kept++] = *w;
+        }
+    }
+    r->under_way.count = kept;
+    ti_command_graph_release(r->commands, executed);
+    ti_task_graph_release(r->tasks, executed);
+}
+
+static void add_task(run *r, const ti_task *task)
+{
+    log_forwards(r, task);
+    ti_command_batch batch = ti_command_graph_add(r->commands, &task, 1);
+    for (size_t i = 0; i < batch.tasks; i++) {
+        ti_vec_push(r->log, batch.task[i]->id);
+    }
+    for (size_t i = 0; i < batch.count; i++) {
+        log_command(r, batch.command[i]);
+    }
+    if (task->kind == TI_TASK_HORIZON) {
+        uint64_t *oldest = &r->horizon[r->horizons++ % AHEAD];
+        release(r, *oldest);
+        *oldest = task->id;
+    }
+}
+
+static void take_step(run *r, const gen_step *step)
+{
+    const ti_task *out[TI_TASK_GRAPH_BATCH];
+    lower_begin(&r->lowering, step);
+    const size_t count = ti_task_graph_add(r->tasks, lower_step(&r->lowering, step, r->tasks), out);
+    for (size_t i = 0; i < count; i++) {
+        add_task(r, out[i]);
+    }
+    lower_end(&r->lowering, step);
+}
+
+/* How many tasks were repeated by the command graph. */
+static uint64_t run_program(const gen_program *program, const settings *s, run_log *log)
+{
+    run r = { .system = { .node = s->node,
+                          .num_nodes = program->nodes,
+                          .local_nodes = 1,
+                          .devices = 1,
+                          .memories = 1,
+                          .workers = 2,
+                          .total_workers = 2,
+                          .horizon_step = s->horizon_step,
+                          .horizon_front = 64,
+                          .collectives = s->collectives,
+                          .multicast = s->multicast,
+                          .derive_always = s->derive },
+              .log = log };
+    lower_init(&r.lowering, program);
+    r.lowering.shapes = !s->derive;
+    r.tasks = ti_task_graph_create(&r.system);
+    r.commands = ti_command_graph_create(&r.system);
+    ti_vec_clear(log);
+    for (size_t i = 0; i < program->step.count; i++) {
+        take_step(&r, &program->step.data[i]);
+    }
+    const uint64_t repeated = ti_command_graph_counts(r.commands).repeated;
+    ti_vec_push(log, ti_command_graph_digest(r.commands));
+    assert_true(ti_command_graph_is_valid(r.commands));
+    ti_command_graph_destroy(r.commands);
+    ti_task_graph_destroy(r.tasks);
+    lower_fini(&r.lowering);
+    ti_vec_fini(&r.under_way);
+    return repeated;
+}
+
+/* On a node, with all that comes again and with all that is derived. How many tasks were repeated. */
+static uint64_t compare(const gen_program *program, gen_rng *rng)
+{
+    static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
+    run_log log = { 0 }, derived = { 0 };
+    settings s = { .node = (int)gen_between(rng, 0, program->nodes - 1),
+                   .collectives = gen_chance(rng, 70) ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
+                   .multicast = gen_chance(rng, 40) ? TI_MULTICAST_TREES + TI_TREE_BINOMIAL : TI_MULTICAST_NONE,
+                   .horizon_step = steps[gen_between(rng, 0, 5)] };
+    const uint64_t repeated = run_program(program, &s, &log);
+    s.derive = true;
+    assert_int_equal(run_program(program, &s, &derived), 0);
+    for (size_t i = 0; i < log.count && i < derived.count; i++) {
+        if (log.data[i] != derived.data[i]) {
+            fail_msg("seed %llu, node %d of %d: word %zu of %zu is %llx, if derived %llx",
+                     (unsigned long long)program->seed, s.node, program->nodes, i, log.count,
+                     (unsigned long long)log.data[i], (unsigned long long)derived.data[i]);
+        }
+    }
+    assert_int_equal(log.count, derived.count);
+    ti_vec_fini(&log);
+    ti_vec_fini(&derived);
+    return repeated;
+}
+
+static void random_loops(void **state)
+{
+    (void)state;
+    uint64_t repeated[2] = { 0 };
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x100b5) };
+        gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 7), .steps = 20 });
+        loops_append(program, &rng);
+        repeated[program->nodes > 1] += compare(program, &rng);
+        gen_destroy(program);
+    }
+    printf("%llu and %llu tasks repeated\n", (unsigned long long)repeated[0], (unsigned long long)repeated[1]);
+    assert_true(repeated[0] > 10000 && repeated[1] > 50000);
+}
+
+/* ---- reductions */
+
+enum { DATA, OTHER, SUM, BUFFERS };
+
+static void add_task_of(gen_program *program, gen_task task)
+{
+    ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = (int)program->task.count }));
+    ti_vec_push(&program->task, task);
+}
+
+static gen_access access_of(int buffer, int mode, tacit_mapper mapper)
+{
+    return (gen_access){ .buffer = buffer, .mode = mode, .mapper = mapper };
+}
+
+/* Sums that are read by all nodes, by some, by one, or not at all; and what else moves between nodes. */
+static gen_program *sums_program(uint64_t seed, gen_rng *rng)
+{
+    gen_program *program = TI_NEW(gen_program);
+    const int64_t size = gen_between(rng, 20, 60);
+    program->seed = seed;
+    program->nodes = (int)gen_between(rng, 2, 7);
+    for (int b = 0; b < BUFFERS; b++) {
+        ti_vec_push(
+            &program->buffer,
+            ((gen_buffer){ .range = tacit_range1(b == SUM ? 1 : (size_t)size), .elem_size = 8, .initialised = true }));
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+    }
+    const tacit_mapper own = tacit_one_to_one(), all = tacit_all();
+    const gen_access sum = { .buffer = SUM,
+                             .mode = TACIT_REDUCE,
+                             .mapper = tacit_all(),
+                             .op = tacit_sum(TACIT_INT64),
+                             .include_old = gen_chance(rng, 30) };
+    const gen_task plain = { .range = tacit_range1((size_t)size), .accesses = 2, .place = -1 };
+    gen_task t = plain;
+    t.access[0] = access_of(DATA, TACIT_READ, own);
+    t.access[1] = sum;
+    t.no_collectives = gen_chance(rng, 15);
+    add_task_of(program, t);
+    t = plain;
+    t.access[0] = access_of(SUM, TACIT_READ, all);
+    t.access[1] = access_of(DATA, TACIT_UPDATE, own);
+    add_task_of(program, t);
+    t.place = (int)gen_between(rng, 0, program->nodes - 1);
+    t.access[1] = access_of(OTHER, TACIT_UPDATE, own);
+    add_task_of(program, t);
+    t = plain;
+    t.range = tacit_range1((size_t)gen_between(rng, 1, program->nodes - 1));
+    t.access[0] = access_of(SUM, TACIT_READ, all);
+    t.access[1] = access_of(OTHER, TACIT_WRITE, own);
+    add_task_of(program, t);
+    t = plain;
+    t.access[0] = access_of(DATA, TACIT_READ, tacit_neighborhood((size_t)gen_between(rng, 1, 3), 0, 0));
+    t.access[1] = access_of(OTHER, TACIT_WRITE, own);
+    add_task_of(program, t);
+    t.access[0] = access_of(OTHER, TACIT_READ, gen_chance(rng, 50) ? all : own);
+    t.access[1] = access_of(DATA, TACIT_WRITE, own);
+    add_task_of(program, t);
+    loops_append(program, rng);
+    loops_append(program, rng);
+    return program;
+}
+
+static void sums(void **state)
+{
+    (void)state;
+    uint64_t repeated = 0;
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x5035) };
+        gen_program *program = sums_program(seed, &rng);
+        repeated += compare(program, &rng);
+        gen_destroy(program);
+    }
+    printf("%llu tasks repeated\n", (unsigned long long)repeated);
+    assert_true(repeated > 50000);
+}
+
+/* ---- loops that end while tasks are held */
+
+/* What one item wrote is read in parts, for which tasks are held; what is between them goes ahead, with messages. */
+static gen_program *held_program(uint64_t seed, gen_rng *rng)
+{
+    enum { PARTS, LEFT, RIGHT, TO, KINDS = 6, LOOPS = 4 };
+    gen_program *program = TI_NEW(gen_program);
+    const size_t size = (size_t)gen_between(rng, 8, 40), half = size / 2;
+    program->seed = seed;
+    program->nodes = (int)gen_between(rng, 2, 6);
+    for (int b = 0; b <= TO; b++) {
+        ti_vec_push(&program->buffer,
+                    ((gen_buffer){ .range = tacit_range1(size), .elem_size = 8, .initialised = true }));
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+    }
+    const tacit_mapper own = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
+    gen_task t = { .range = tacit_range1(1), .accesses = 1, .place = -1 };
+    t.access[0] = access_of(PARTS, TACIT_WRITE, tacit_all());
+    add_task_of(program, t);
+    t.range = tacit_range1(size);
+    t.accesses = 2;
+    t.access[1] = access_of(TO, TACIT_UPDATE, own);
+    t.access[0] = access_of(PARTS, TACIT_READ, tacit_fixed(tacit_box1(0, half)));
+    add_task_of(program, t);
+    t.access[0] = access_of(PARTS, TACIT_READ, tacit_fixed(tacit_box1(half, size)));
+    add_task_of(program, t);
+    t.access[0] = access_of(LEFT, TACIT_READ, near);
+    t.access[1] = access_of(RIGHT, TACIT_WRITE, own);
+    add_task_of(program, t);
+    t.access[0] = access_of(RIGHT, TACIT_READ, near);
+    t.access[1] = access_of(LEFT, TACIT_WRITE, own);
+    add_task_of(program, t);
+    t.access[0] = access_of(LEFT, TACIT_READ, tacit_all());
+    add_task_of(program, t);
+    for (int loop = 0; loop < LOOPS; loop++) {
+        int body[8], length = (int)gen_between(rng, 3, 8);
+        for (int i = 0; i < length; i++) {
+            body[i] = (int)gen_between(rng, 0, KINDS - 1 - gen_chance(rng, 80));
+        }
+        const int64_t steps = gen_between(rng, 6, 40) * length + gen_between(rng, 0, length - 1);
+        for (int64_t i = 0; i < steps; i++) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
+        }
+    }
+    return program;
+}
+
+static void held_tasks(void **state)
+{
+    (void)state;
+    uint64_t repeated = 0;
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x4e1d) };
+        gen_program *program = held_program(seed, &rng);
+        repeated += compare(program, &rng);
+        gen_destroy(program);
+    }
+    printf("%llu tasks repeated\n", (unsigned long long)repeated);
+    assert_true(repeated > 50000);
+}
+
+/* ---- more collectives in a round than are kept of a buffer, and not more */
+
+static void many_collectives(void **state)
+{
+    (void)state;
+    enum { FEW = 15, MANY = 47, ROUNDS = 40 }; /* horizons come every 4 tasks */
+    uint64_t repeated[2] = { 0 };
+    for (int many = 0; many < 2; many++) {
+        gen_program *program = TI_NEW(gen_program);
+        gen_rng rng = { gen_mix(1) };
+        program->nodes = 3;
+        for (int b = 0; b < 2; b++) {
+            ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(MANY), .elem_size = 8 }));
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+        }
+        gen_task t = { .range = tacit_range1(MANY), .accesses = 1, .place = -1 };
+        t.access[0] = access_of(0, TACIT_WRITE, tacit_one_to_one());
+        add_task_of(program, t);
+        for (size_t i = 0; i < (many ? MANY : FEW); i++) {
+            t.accesses = 2;
+            t.access[0] = access_of(0, TACIT_READ, tacit_fixed(tacit_box1(i, i + 1)));
+            t.access[1] = access_of(1, TACIT_UPDATE, tacit_one_to_one());
+            add_task_of(program, t);
+        }
+        const size_t steps = program->task.count;
+        for (int round = 0; round < ROUNDS; round++) {
+            for (size_t i = 0; i < steps; i++) {
+                ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = (int)i }));
+            }
+        }
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = 0 }));
+        for (size_t i = FEW; i < MANY && !many; i++) { /* they drive the others out */
+            t.access[0] = access_of(0, TACIT_READ, tacit_fixed(tacit_box1(i, i + 1)));
+            add_task_of(program, t);
+        }
+        for (int i = 0; i < 4; i++) {
+            repeated[many] += compare(program, &rng);
+        }
+        gen_destroy(program);
+    }
+    printf("%llu and %llu tasks repeated\n", (unsigned long long)repeated[0], (unsigned long long)repeated[1]);
+    assert_true(repeated[0] > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_loops),
+        cmocka_unit_test(sums),
+        cmocka_unit_test(held_tasks),
+        cmocka_unit_test(many_collectives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+/* Loops at the end of random programs: see loops.h. */
+#include "loops.h"
+
+/* Whether all buffers of a task are there in the end, and it is one of those that loops are made of. */
+static bool may_come_again(const bool *there, const gen_task *task)
+{
+    bool may = !task->group && !task->objects;
+    for (int i = 0; i < task->accesses; i++) {
+        may = may && there[task->access[i].buffer];
+    }
+    return may;
+}
+
+/* What ends a cycle: something else is done between two rounds, or in the middle of one, and then it goes on. */
+static void interrupt(gen_program *program, gen_rng *rng, int task)
+{
+    gen_step s = { .kind = gen_chance(rng, 50) ? GEN_WAIT : GEN_FLUSH };
+    if (gen_chance(rng, 50)) {
+        s = (gen_step){ .kind = GEN_TASK, .index = task };
+    }
+    ti_vec_push(&program->step, s);
+}
+
+/* What a program has done, its last steps again and again: a loop, something else, and another loop. */
+void loops_append(gen_program *program, gen_rng *rng)
+{
+    const bool interrupted = gen_chance(rng, 40);
+    bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
+    TI_VEC(int) tasks = { 0 };
+    for (size_t i = 0; i < program->step.count; i++) {
+        const gen_step *s = &program->step.data[i];
+        if (s->kind == GEN_CREATE || s->kind == GEN_DESTROY) {
+            there[s->index] = s->kind == GEN_CREATE;
+        }
+    }
+    for (size_t i = 0; i < program->step.count; i++) {
+        const gen_step *s = &program->step.data[i];
+        if (s->kind == GEN_TASK && may_come_again(there, &program->task.data[s->index])) {
+            ti_vec_push(&tasks, s->index);
+        }
+    }
+    for (int loop = 0; loop < 3 && tasks.count; loop++) {
+        int body[4], length = (int)gen_between(rng, 1, 4), times = (int)gen_between(rng, 10, 60);
+        for (int i = 0; i < length; i++) {
+            body[i] = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+        }
+        int steps = times * length - (int)gen_between(rng, 0, length - 1);
+        for (int i = 0; i < steps; i++) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
+            if (interrupted && gen_chance(rng, 3)) {
+                interrupt(program, rng, tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)]);
+            }
+        }
+        int other = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+        if (gen_chance(rng, 70)) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = other }));
+        }
+    }
+    ti_vec_fini(&tasks);
+    ti_free(there, program->buffer.count * sizeof(*there));
+}
