@@ -87,8 +87,9 @@ static bool describe(const ti_command_graph *graph, ti_command_words *out)
 
 static bool is_same(const ti_command_cycle *c)
 {
-    return c->before.count == c->after.count &&
-           memcmp(c->before.data, c->after.data, c->before.count * sizeof(uint64_t)) == 0;
+    const size_t count = c->before.count;
+    return count == c->after.count &&
+           (count == 0 || memcmp(c->before.data, c->after.data, count * sizeof(uint64_t)) == 0);
 }
 
 /* ---- recording */
