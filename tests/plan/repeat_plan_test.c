@@ -290,7 +290,7 @@ static void sums(void **state)
 {
     (void)state;
     uint64_t repeated = 0;
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x5035) };
         gen_program *program = sums_program(seed, &rng);
         repeated += compare(program, &rng);
@@ -351,7 +351,7 @@ static void held_tasks(void **state)
 {
     (void)state;
     uint64_t repeated = 0;
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x4e1d) };
         gen_program *program = held_program(seed, &rng);
         repeated += compare(program, &rng);
