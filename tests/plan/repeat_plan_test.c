@@ -214,7 +214,7 @@ static void random_loops(void **state)
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x100b5) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 7), .steps = 20 });
-        loops_append(program, &rng);
+        loops_append(program, &rng, LOOPS_LONGEST);
         repeated[program->nodes > 1] += compare(program, &rng);
         gen_destroy(program);
     }
@@ -281,8 +281,8 @@ static gen_program *sums_program(uint64_t seed, gen_rng *rng)
     t.access[0] = access_of(OTHER, TACIT_READ, gen_chance(rng, 50) ? all : own);
     t.access[1] = access_of(DATA, TACIT_WRITE, own);
     add_task_of(program, t);
-    loops_append(program, rng);
-    loops_append(program, rng);
+    loops_append(program, rng, LOOPS_LONGEST);
+    loops_append(program, rng, LOOPS_LONGEST);
     return program;
 }
 

@@ -1,6 +1,9 @@
 /* Loops at the end of random programs: see loops.h. */
 #include "loops.h"
 
+/* Tasks of most loops. */
+enum { SHORT = 4 };
+
 /* Whether all buffers of a task are there in the end, and it is one of those that loops are made of. */
 static bool may_come_again(const bool *there, const gen_task *task)
 {
@@ -22,7 +25,7 @@ static void interrupt(gen_program *program, gen_rng *rng, int task)
 }
 
 /* What a program has done, its last steps again and again: a loop, something else, and another loop. */
-void loops_append(gen_program *program, gen_rng *rng)
+void loops_append(gen_program *program, gen_rng *rng, int longest)
 {
     const bool interrupted = gen_chance(rng, 40);
     bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
@@ -40,7 +43,9 @@ void loops_append(gen_program *program, gen_rng *rng)
         }
     }
     for (int loop = 0; loop < 3 && tasks.count; loop++) {
-        int body[4], length = (int)gen_between(rng, 1, 4), times = (int)gen_between(rng, 10, 60);
+        const bool is_long = longest > SHORT && gen_chance(rng, 30);
+        int body[LOOPS_LONGEST], length = (int)gen_between(rng, 1, is_long ? longest : SHORT);
+        const int times = (int)(is_long ? gen_between(rng, 4, 16) : gen_between(rng, 10, 60));
         for (int i = 0; i < length; i++) {
             body[i] = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
         }

@@ -5,7 +5,8 @@
 #include "gen.h"
 
 /* Append loops over tasks that the program has done, without host objects and collective groups: a loop, something
- * else, and another loop. Some are interrupted. */
-void loops_append(gen_program *program, gen_rng *rng);
+ * else, and another loop. Some are interrupted, and some are of up to `longest` tasks. */
+enum { LOOPS_LONGEST = 100 };
+void loops_append(gen_program *program, gen_rng *rng, int longest);
 
 #endif

@@ -33,6 +33,7 @@ void ti_command_cycle_fini(ti_command_cycle *c)
     ti_vec_fini(&c->left);
     ti_vec_fini(&c->before);
     ti_vec_fini(&c->after);
+    ti_loop_fini(&c->loop);
 }
 
 /* ---- what is known */
@@ -413,9 +414,7 @@ static void begin_round(ti_command_graph *graph, uint64_t number)
     if (c->loop.phase == TI_LOOP_RECORDS && c->number == number) {
         finish_recording(graph);
     }
-    ti_loop_note(&c->loop, number);
-    ti_loop_end_segment(&c->loop);
-    if (c->loop.phase == TI_LOOP_LOOKS && ti_loop_round(&c->loop) == 1) {
+    if (ti_loop_begin_round(&c->loop) && c->loop.phase == TI_LOOP_LOOKS) {
         start_recording(graph, number);
     }
 }

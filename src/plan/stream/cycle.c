@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* A cycle has so many commands at most; trackers with more entries are not compared. */
-enum { MAX_STEPS = 512, MAX_ENTRIES = 1024 };
+enum { MAX_STEPS = 16384, MAX_ENTRIES = 8192 };
 /* Rounds that make up for recording. */
 enum { WORTH = 2 };
 
@@ -42,6 +42,7 @@ void ti_cycle_fini(ti_cycle *c)
     ti_vec_fini(&c->combination);
     ti_tracker_state_fini(&c->before);
     ti_tracker_state_fini(&c->after);
+    ti_loop_fini(&c->loop);
 }
 
 /* ---- recording */

@@ -5,7 +5,7 @@
 #include "plan/task/impl.h"
 
 /* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
-enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 1024, WORTH = 2 };
+enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 8192, WORTH = 2 };
 
 void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
 {
@@ -29,6 +29,7 @@ void ti_task_cycle_fini(ti_task_cycle *c)
     ti_vec_fini(&c->write);
     state_fini(&c->before);
     state_fini(&c->after);
+    ti_loop_fini(&c->loop);
 }
 
 /* ---- what the graph knows */

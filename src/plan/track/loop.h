@@ -4,27 +4,40 @@
 #ifndef TI_LOOP_H
 #define TI_LOOP_H
 
-#include "base/macro.h"
+#include "base/map.h"
 
-/* Segments of a round at most. */
-enum { TI_LOOP_SEGMENTS = 12 };
+/* Segments of a round at most; so many are known. */
+enum { TI_LOOP_SEGMENTS = 256, TI_LOOP_KEPT = TI_LOOP_SEGMENTS + 1 };
 
 typedef enum ti_loop_phase { TI_LOOP_LOOKS, TI_LOOP_RECORDS, TI_LOOP_REPEATS } ti_loop_phase;
 
 typedef struct ti_loop {
     ti_loop_phase phase;
-    uint64_t hash, hashes[2 * TI_LOOP_SEGMENTS];   /* of the segment at hand, and of those before it */
-    uint64_t segments, same[TI_LOOP_SEGMENTS + 1]; /* so far; how many in a row are like the one so many before */
-    uint64_t next_try;                             /* segment from which on a round may be recorded */
-    int failures;                                  /* since one was worth it */
+    uint64_t hash;     /* of the segment at hand */
+    uint64_t segments; /* so far */
+    struct ti_loop_segment {
+        uint64_t hash, before, number; /* 1 + that of the latest one with an equal hash, or 0; 1 + its own, or 0 */
+    } kept[TI_LOOP_KEPT];
+    ti_map newest; /* by hash, of these: 1 + the number of the latest one */
+    struct ti_loop_run {
+        uint64_t end; /* number of the last of `length` segments in a row that were like the one so many before */
+        uint64_t length;
+    } run[TI_LOOP_SEGMENTS + 1];
+    size_t round;      /* segments of the shortest round that may be recorded now, or 0 */
+    size_t recorded;   /* of the latest one that was worth a try; 0: not known */
+    uint64_t next_try; /* segment from which on a round may be recorded */
+    int failures;      /* since one was worth it */
 } ti_loop;
 
+void ti_loop_fini(ti_loop *loop);
 /* Something that is part of the segment; what never comes again has a word of its own. */
 void ti_loop_note(ti_loop *loop, uint64_t word);
 /* A horizon ends the segment: how many segments a round has that may be recorded from here on, or 0. Not asked for
  * while one is recorded. */
 void ti_loop_end_segment(ti_loop *loop);
-size_t ti_loop_round(const ti_loop *loop);
+size_t ti_loop_round(ti_loop *loop);
+/* Of who knows rounds by itself, without notes: one begins. Whether it may be recorded. */
+bool ti_loop_begin_round(ti_loop *loop);
 /* What comes is like nothing that has come: what is being recorded is of no use. */
 void ti_loop_forget(ti_loop *loop);
 /* A recorded round is not used any more, and another one is looked for. If it was of no use, that is recorded later. */

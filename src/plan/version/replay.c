@@ -156,7 +156,7 @@ static int number_content(ti_replay *r, ti_version_map *map)
     for (size_t i = 0; i < now->count; i++) {
         c.entry[i] = ti_version_state_take(now->data[i]);
     }
-    r->bytes += now->count * sizeof(*c.entry);
+    r->bytes += (uint32_t)(now->count * sizeof(*c.entry));
     ti_vec_push(&r->content, c);
     *ti_map_at(&r->by_content, hash) = r->content.count;
     return (int)r->content.count;
@@ -338,7 +338,7 @@ void ti_replay_record(ti_replay *r, const ti_task *task, const ti_buffer_info *b
         r->unused = patience(r) + 1;
         return;
     }
-    r->bytes += size;
+    r->bytes += (uint32_t)size;
     ti_arena_fini(&s->memory); /* of a recording that came to nothing */
     ti_arena_reserve(&s->memory, size);
     s->serial = r->serial;

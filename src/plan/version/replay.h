@@ -73,11 +73,11 @@ typedef struct ti_replay {
     TI_VEC(const ti_replay_step *) lagging; /* what the map does not show yet; at most TI_REPLAY_LAG */
     bool far;                               /* these were more: the map is made from contents */
     uint32_t lives;                         /* how often all of it has been forgotten */
-    size_t bytes;                           /* of memory of steps and contents */
     uint64_t forgotten;                     /* as in ti_discovery_cache, when steps were last known to be good */
     int unused;                             /* recordings of tasks that had been recorded before, to no use */
     uint32_t back_off;                      /* tasks that pass before the next recording */
     uint32_t length;                        /* of the latest back-off */
+    uint32_t bytes;                         /* of memory of steps and contents */
 } ti_replay;
 
 /* With the map that it belongs to, before that is gone. */

@@ -1,0 +1,116 @@
+/* Loops (plan/track/loop.h): rounds of any length are found, and only what repeats itself. */
+#include "gen.h"
+#include "plan/track/loop.h"
+
+/* cmocka.h wants these first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void end(ti_loop *l, uint64_t word)
+{
+    ti_loop_note(l, word);
+    ti_loop_end_segment(l);
+}
+
+/* How many segments pass until a round is seen, of which there are `round`, all different. */
+static int until_seen(ti_loop *l, uint64_t base, size_t round)
+{
+    int segments = 0;
+    do {
+        end(l, base + (uint64_t)segments % round);
+        segments++;
+    } while (ti_loop_round(l) == 0 && segments < 10 * TI_LOOP_SEGMENTS);
+    return segments;
+}
+
+static void rounds_are_found(void **state)
+{
+    (void)state;
+    for (size_t round = 1; round <= TI_LOOP_SEGMENTS; round++) {
+        ti_loop *l = TI_NEW(ti_loop);
+        assert_int_equal(until_seen(l, 1000, round), round == 1 ? 3 : 2 * round);
+        assert_int_equal(ti_loop_round(l), round);
+        ti_loop_forget(l); /* the same once more, after something else */
+        end(l, 7);
+        assert_int_equal(until_seen(l, 1000, round), round == 1 ? 3 : 2 * round);
+        assert_int_equal(ti_loop_round(l), round);
+        ti_loop_fini(l);
+        TI_DELETE(l);
+    }
+}
+
+/* Longer ones are not, nor is there one where nothing comes again. */
+static void others_are_not(void **state)
+{
+    (void)state;
+    ti_loop *l = TI_NEW(ti_loop);
+    assert_int_equal(until_seen(l, 0, TI_LOOP_SEGMENTS + 1), 10 * TI_LOOP_SEGMENTS);
+    for (uint64_t i = 0; i < 5000; i++) {
+        end(l, 100000 + i);
+        assert_int_equal(ti_loop_round(l), 0);
+    }
+    ti_loop_fini(l);
+    TI_DELETE(l);
+}
+
+/* What is seen as a round has been twice, whatever comes. */
+static void what_is_seen_has_been(void **state)
+{
+    (void)state;
+    enum { SEGMENTS = 4000 };
+    static uint64_t word[SEGMENTS];
+    int seen = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        gen_rng rng = { gen_mix(seed) };
+        ti_loop *l = TI_NEW(ti_loop);
+        const int64_t kinds = gen_between(&rng, 2, 30), length = gen_between(&rng, 1, 40);
+        for (int64_t i = 0; i < SEGMENTS; i++) {
+            const bool again = i >= length && !gen_chance(&rng, 1);
+            word[i] = again ? word[i - length] : (uint64_t)gen_between(&rng, 1, kinds);
+            end(l, word[i]);
+            const int64_t round = (int64_t)ti_loop_round(l);
+            for (int64_t k = 0; k < round; k++) {
+                assert_int_equal(word[i - k], word[i - k - round]);
+            }
+            seen += round > 0;
+        }
+        ti_loop_fini(l);
+        TI_DELETE(l);
+    }
+    assert_true(seen > SEGMENTS);
+}
+
+/* Rounds of no use are looked for less and less often; one that was of use, at once. */
+static void failures_pause(void **state)
+{
+    (void)state;
+    ti_loop *l = TI_NEW(ti_loop);
+    int last = 0;
+    for (int i = 0; i < 6; i++) {
+        const int segments = until_seen(l, 0, 5);
+        assert_true(i == 0 || (segments >= 2 * last - 10 && segments > 5));
+        last = segments;
+        l->phase = TI_LOOP_RECORDS;
+        ti_loop_give_up(l, false);
+    }
+    l->phase = TI_LOOP_REPEATS;
+    ti_loop_give_up(l, true);
+    assert_true(until_seen(l, 0, 5) <= 10);
+    ti_loop_fini(l);
+    TI_DELETE(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_are_found),
+        cmocka_unit_test(others_are_not),
+        cmocka_unit_test(what_is_seen_has_been),
+        cmocka_unit_test(failures_pause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
