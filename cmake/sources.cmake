@@ -87,6 +87,7 @@ set(TACIT_SOURCES
     plan/track/state.c
     plan/track/tracker.c
 
+    plan/task/anchor.c
     plan/task/cycle.c
     plan/task/forward.c
     plan/task/graph.c

@@ -146,7 +146,8 @@ typedef struct tacit_config {
      * Salzmann: Balancing Tracking Granularity and Parallelism in Many-Task Systems: The Horizons
      * Approach, 2024. */
     int horizon_step; /* TACIT_HORIZON_STEP: 1 to 1000000; default: 4 */
-    /* A horizon comes when so many tasks have no successor: the breadth M_E of the same paper.
+    /* A horizon comes when so many tasks have no successor: the breadth M_E of the same paper. In loops
+     * one comes at the same task of each pass, too, once this has made one there.
      * Default: 32 for each worker of all nodes, at least 64 and at most 1024. */
     int horizon_front; /* TACIT_HORIZON_FRONT: 1 to 100000000 */
     /* How many bytes may be on the way to one node that no receive is known for; later messages wait

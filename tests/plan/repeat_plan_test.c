@@ -21,7 +21,7 @@ typedef TI_VEC(uint64_t) run_log;
 
 typedef struct settings {
     int node, collectives, multicast;
-    int64_t horizon_step;
+    int64_t horizon_step, horizon_front;
     bool derive; /* each task */
 } settings;
 
@@ -159,7 +159,7 @@ static uint64_t run_program(const gen_program *program, const settings *s, run_l
                           .workers = 2,
                           .total_workers = 2,
                           .horizon_step = s->horizon_step,
-                          .horizon_front = 64,
+                          .horizon_front = s->horizon_front,
                           .collectives = s->collectives,
                           .multicast = s->multicast,
                           .derive_always = s->derive },
@@ -190,7 +190,8 @@ static uint64_t compare(const gen_program *program, gen_rng *rng)
     settings s = { .node = (int)gen_between(rng, 0, program->nodes - 1),
                    .collectives = gen_chance(rng, 70) ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                    .multicast = gen_chance(rng, 40) ? TI_MULTICAST_TREES + TI_TREE_BINOMIAL : TI_MULTICAST_NONE,
-                   .horizon_step = steps[gen_between(rng, 0, 5)] };
+                   .horizon_step = steps[gen_between(rng, 0, 5)],
+                   .horizon_front = gen_chance(rng, 30) ? 4 : 64 };
     const uint64_t repeated = run_program(program, &s, &log);
     s.derive = true;
     assert_int_equal(run_program(program, &s, &derived), 0);
@@ -361,6 +362,56 @@ static void held_tasks(void **state)
     assert_true(repeated > 50000);
 }
 
+/* ---- loops that are wider than the limit on the front (plan/task/anchor.h) */
+
+/* Passes over many buffers, in which few tasks wait for each other; some tasks are on one node. */
+static gen_program *wide_program(uint64_t seed, gen_rng *rng)
+{
+    enum { LOOPS = 2 };
+    gen_program *program = TI_NEW(gen_program);
+    const int buffers = (int)gen_between(rng, 40, 200);
+    const bool is_near = gen_chance(rng, 40), is_placed = gen_chance(rng, 30);
+    program->seed = seed;
+    program->nodes = (int)gen_between(rng, 1, 5);
+    for (int b = 0; b < buffers; b++) {
+        ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(10), .elem_size = 8, .initialised = true }));
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+    }
+    for (int b = 0; b < buffers; b++) {
+        gen_task t = { .range = tacit_range1(10), .accesses = 1, .place = -1 };
+        t.access[0] = access_of(b, TACIT_UPDATE, tacit_one_to_one());
+        if (is_near && b % 3 == 0) {
+            t.access[t.accesses++] = access_of((b + 1) % buffers, TACIT_READ, tacit_neighborhood(1, 0, 0));
+        }
+        t.place = is_placed && gen_chance(rng, 20) ? (int)gen_between(rng, 0, program->nodes - 1) : -1;
+        add_task_of(program, t);
+    }
+    for (int loop = 0; loop < LOOPS; loop++) {
+        const int first = (int)gen_between(rng, 0, buffers / 2), last = (int)gen_between(rng, first, buffers - 1);
+        const int64_t steps = gen_between(rng, 10, 30) * (last + 1 - first) + gen_between(rng, 0, last - first);
+        for (int64_t i = 0; i < steps; i++) {
+            const int task = first + (int)(i % (last + 1 - first));
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = task }));
+        }
+    }
+    return program;
+}
+
+static void wide_loops(void **state)
+{
+    (void)state;
+    uint64_t repeated = 0, steps = 0;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x31de) };
+        gen_program *program = wide_program(seed, &rng);
+        repeated += compare(program, &rng);
+        steps += program->step.count;
+        gen_destroy(program);
+    }
+    printf("%llu of %llu tasks repeated\n", (unsigned long long)repeated, (unsigned long long)steps);
+    assert_true(4 * repeated > steps);
+}
+
 /* ---- more collectives in a round than are kept of a buffer, and not more */
 
 static void many_collectives(void **state)
@@ -408,9 +459,8 @@ static void many_collectives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_loops),
-        cmocka_unit_test(sums),
-        cmocka_unit_test(held_tasks),
+        cmocka_unit_test(random_loops),     cmocka_unit_test(sums),
+        cmocka_unit_test(held_tasks),       cmocka_unit_test(wide_loops),
         cmocka_unit_test(many_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,9 @@ static bool describe(ti_task_graph *graph, ti_task_state *state)
     ti_vec_clear(&state->written);
     ti_vec_push(&state->known.ids, graph->era.applied);
     state->path = ti_horizon_describe(&graph->horizon, &state->known);
+    uint64_t anchor[TI_ANCHOR_WORDS];
+    ti_anchor_describe(&graph->anchor, graph->next_id, ti_horizon_least(&graph->horizon), anchor);
+    ti_tracker_state_add(&state->known, anchor, sizeof(anchor));
     for (size_t i = 0; i < graph->buffer.count; i++) {
         ti_vec_push(&state->known.others, graph->buffer.data[i] != NULL);
         if (graph->buffer.data[i]) {
@@ -185,6 +188,8 @@ static void record(ti_task_graph *graph, const ti_task *task, const ti_shape *wa
 {
     ti_task_cycle *c = &graph->cycle;
     ti_task_step s = { .dep = c->dep.count, .deps = task->deps, .completes = task->shape != was };
+    s.is_anchor = task->kind == TI_TASK_HORIZON && graph->anchor.id == task->id - 1;
+    s.missed = graph->anchor.missed;
     for (uint32_t i = 0; i < task->deps; i++) {
         ti_vec_push(&c->dep, task->dep[i]);
     }
@@ -233,8 +238,10 @@ void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shap
 
 /* ---- catching up */
 
-static void tell_horizon(ti_task_graph *graph, uint64_t id)
+static void tell_horizon(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
 {
+    graph->anchor.id = s->is_anchor ? id - 1 : graph->anchor.id;
+    graph->anchor.missed = s->missed;
     const uint64_t before = ti_horizon_insert(&graph->horizon, id);
     ti_horizon_apply(&graph->horizon, before);
     ti_era_apply(&graph->era, before);
@@ -270,6 +277,7 @@ static void pass_rounds(ti_task_graph *graph)
             ti_producers_shift(producers, c->first - c->length, by);
         }
     }
+    graph->anchor.id += graph->anchor.id >= c->first ? by : 0;
     ti_horizon_shift(&graph->horizon, by, (int64_t)c->rounds * (c->after.path - c->before.path));
     ti_era_apply(&graph->era, c->applied + by);
 }
@@ -286,7 +294,7 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
         if (c->step.data[at].serial) {
             tell_task(graph, &c->step.data[at], id);
         } else {
-            tell_horizon(graph, id);
+            tell_horizon(graph, &c->step.data[at], id);
         }
     }
     if (graph->forwards) {

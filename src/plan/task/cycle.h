@@ -21,7 +21,9 @@ typedef struct ti_task_step {
     uint64_t serial;                        /* of its shape; 0: a horizon */
     size_t dep, forward, box, touch, write; /* the first of each of these, */
     uint32_t deps, forwards, touches, writes;
-    bool completes; /* its shape is bare, and something looks at its mappers */
+    bool completes;  /* its shape is bare, and something looks at its mappers */
+    bool is_anchor;  /* the task before a horizon: anchor.h */
+    uint64_t missed; /* by the anchor when a horizon comes */
 } ti_task_step;
 
 /* What a task reads or writes. */

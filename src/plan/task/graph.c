@@ -313,10 +313,23 @@ static const ti_task *make_horizon(ti_task_graph *graph, bool repeats)
     return horizon;
 }
 
+static bool is_due(ti_task_graph *graph, const ti_task *task)
+{
+    const ti_horizon *h = &graph->horizon;
+    const int nodes = graph->system->num_nodes;
+    if (TI_UNLIKELY(graph->anchor.id && ti_anchor_is_met(&graph->anchor, task, ti_horizon_least(h), nodes))) {
+        return true;
+    }
+    if (TI_UNLIKELY(ti_horizon_is_wide(h))) {
+        ti_anchor_note_width(&graph->anchor, task, nodes);
+    }
+    return ti_horizon_is_due(h);
+}
+
 /* `out` has a task; how many there are with the horizon that may be due. */
 static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
-    if (TI_LIKELY(!ti_horizon_is_due(&graph->horizon))) {
+    if (TI_LIKELY(!is_due(graph, out[0]))) {
         return 1;
     }
     out[1] = make_horizon(graph, false);

@@ -31,10 +31,23 @@ void ti_horizon_fini(ti_horizon *h);
 
 /* Vertex `id` (ids come without gaps) depends on `dep`. */
 void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t deps);
-/* Whether a horizon is due now. */
+/* Whether a horizon is due now, by depth or by breadth or length. */
+static inline bool ti_horizon_is_deep(const ti_horizon *h)
+{
+    return h->longest - h->newest_path >= h->step;
+}
+static inline bool ti_horizon_is_wide(const ti_horizon *h)
+{
+    return h->front > h->limit || h->next - h->newest > h->length;
+}
 static inline bool ti_horizon_is_due(const ti_horizon *h)
 {
-    return h->longest - h->newest_path >= h->step || h->front > h->limit || h->next - h->newest > h->length;
+    return ti_horizon_is_deep(h) || ti_horizon_is_wide(h);
+}
+/* So many tasks lie between two places where the same loop begins, at least: the horizons there are not many then. */
+static inline uint64_t ti_horizon_least(const ti_horizon *h)
+{
+    return (uint64_t)h->limit / 2;
 }
 /* `id` is a horizon or an epoch: it follows the whole front. Returns the one before it (0: none). */
 uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id);

@@ -3,6 +3,7 @@
 #define TI_TASK_IMPL_H
 
 #include "base/check.h"
+#include "plan/task/anchor.h"
 #include "plan/task/cycle.h"
 #include "plan/task/forward.h"
 #include "plan/task/graph.h"
@@ -22,6 +23,7 @@ struct ti_task_graph {
     const ti_system *system;
     ti_arena_ring arenas;
     ti_horizon horizon;
+    ti_anchor anchor;
     ti_era era;
     TI_VEC(ti_tracked *) buffer; /* by slot; NULL: no such buffer */
     ti_orders orders;

@@ -9,6 +9,8 @@
 enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8 };
 /* Earlier segments that are looked at for one; of a round of one, so many are seen, as it may be part of a longer. */
 enum { MAX_WALK = 16, MIN_RUN = 2 };
+/* After rounds that were of no use, two of them are tried as one, then three, and so on. */
+enum { MAX_ROUNDS = 4 };
 
 void ti_loop_fini(ti_loop *l)
 {
@@ -59,9 +61,12 @@ void ti_loop_end_segment(ti_loop *l)
 
 size_t ti_loop_round(ti_loop *l)
 {
-    const size_t round = l->segments >= l->next_try ? l->round : 0;
-    l->recorded = round ? round : l->recorded;
-    return round;
+    if (!l->round || l->segments < l->next_try) {
+        return 0;
+    }
+    const size_t all = l->round * (1 + l->more);
+    l->recorded = all <= TI_LOOP_SEGMENTS ? all : l->round;
+    return l->recorded;
 }
 
 bool ti_loop_begin_round(ti_loop *l)
@@ -83,6 +88,7 @@ void ti_loop_give_up(ti_loop *l, bool was_worth)
 {
     const uint64_t pause = l->recorded ? TI_MAX(l->recorded, (size_t)FIRST_PAUSE) : 1;
     l->phase = TI_LOOP_LOOKS;
+    l->more = was_worth ? l->more : (l->more + 1) % MAX_ROUNDS;
     l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
     l->next_try = was_worth ? 0 : l->segments + (pause << l->failures);
 }

@@ -25,6 +25,7 @@ typedef struct ti_loop {
     } run[TI_LOOP_SEGMENTS + 1];
     size_t round;      /* segments of the shortest round that may be recorded now, or 0 */
     size_t recorded;   /* of the latest one that was worth a try; 0: not known */
+    size_t more;       /* rounds beside the first that are recorded as one: what is known may need several to repeat */
     uint64_t next_try; /* segment from which on a round may be recorded */
     int failures;      /* since one was worth it */
 } ti_loop;
@@ -32,8 +33,8 @@ typedef struct ti_loop {
 void ti_loop_fini(ti_loop *loop);
 /* Something that is part of the segment; what never comes again has a word of its own. */
 void ti_loop_note(ti_loop *loop, uint64_t word);
-/* A horizon ends the segment: how many segments a round has that may be recorded from here on, or 0. Not asked for
- * while one is recorded. */
+/* A horizon ends the segment: how many segments may be recorded from here on as one round, or 0. Not asked for while
+ * one is recorded. */
 void ti_loop_end_segment(ti_loop *loop);
 size_t ti_loop_round(ti_loop *loop);
 /* Of who knows rounds by itself, without notes: one begins. Whether it may be recorded. */
