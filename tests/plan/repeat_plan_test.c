@@ -227,6 +227,13 @@ static void random_loops(void **state)
 
 enum { DATA, OTHER, SUM, BUFFERS };
 
+static void add_buffer(gen_program *program, size_t size, bool initialised)
+{
+    ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = (int)program->buffer.count }));
+    ti_vec_push(&program->buffer,
+                ((gen_buffer){ .range = tacit_range1(size), .elem_size = 8, .initialised = initialised }));
+}
+
 static void add_task_of(gen_program *program, gen_task task)
 {
     ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = (int)program->task.count }));
@@ -246,10 +253,7 @@ static gen_program *sums_program(uint64_t seed, gen_rng *rng)
     program->seed = seed;
     program->nodes = (int)gen_between(rng, 2, 7);
     for (int b = 0; b < BUFFERS; b++) {
-        ti_vec_push(
-            &program->buffer,
-            ((gen_buffer){ .range = tacit_range1(b == SUM ? 1 : (size_t)size), .elem_size = 8, .initialised = true }));
-        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+        add_buffer(program, b == SUM ? 1 : (size_t)size, true);
     }
     const tacit_mapper own = tacit_one_to_one(), all = tacit_all();
     const gen_access sum = { .buffer = SUM,
@@ -287,18 +291,27 @@ static gen_program *sums_program(uint64_t seed, gen_rng *rng)
     return program;
 }
 
+/* How many tasks were repeated, of how many steps. */
+static uint64_t compare_all(gen_program *(*make)(uint64_t seed, gen_rng *rng), uint64_t seeds, uint64_t *steps)
+{
+    uint64_t repeated = 0;
+    *steps = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x5035) };
+        gen_program *program = make(seed, &rng);
+        repeated += compare(program, &rng);
+        *steps += program->step.count;
+        gen_destroy(program);
+    }
+    printf("%llu of %llu tasks repeated\n", (unsigned long long)repeated, (unsigned long long)*steps);
+    return repeated;
+}
+
 static void sums(void **state)
 {
     (void)state;
-    uint64_t repeated = 0;
-    for (uint64_t seed = 1; seed <= 1000; seed++) {
-        gen_rng rng = { gen_mix(seed ^ 0x5035) };
-        gen_program *program = sums_program(seed, &rng);
-        repeated += compare(program, &rng);
-        gen_destroy(program);
-    }
-    printf("%llu tasks repeated\n", (unsigned long long)repeated);
-    assert_true(repeated > 50000);
+    uint64_t steps;
+    assert_true(compare_all(sums_program, 1000, &steps) > 50000);
 }
 
 /* ---- loops that end while tasks are held */
@@ -312,9 +325,7 @@ static gen_program *held_program(uint64_t seed, gen_rng *rng)
     program->seed = seed;
     program->nodes = (int)gen_between(rng, 2, 6);
     for (int b = 0; b <= TO; b++) {
-        ti_vec_push(&program->buffer,
-                    ((gen_buffer){ .range = tacit_range1(size), .elem_size = 8, .initialised = true }));
-        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+        add_buffer(program, size, true);
     }
     const tacit_mapper own = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
     gen_task t = { .range = tacit_range1(1), .accesses = 1, .place = -1 };
@@ -351,15 +362,8 @@ static gen_program *held_program(uint64_t seed, gen_rng *rng)
 static void held_tasks(void **state)
 {
     (void)state;
-    uint64_t repeated = 0;
-    for (uint64_t seed = 1; seed <= 1000; seed++) {
-        gen_rng rng = { gen_mix(seed ^ 0x4e1d) };
-        gen_program *program = held_program(seed, &rng);
-        repeated += compare(program, &rng);
-        gen_destroy(program);
-    }
-    printf("%llu tasks repeated\n", (unsigned long long)repeated);
-    assert_true(repeated > 50000);
+    uint64_t steps;
+    assert_true(compare_all(held_program, 1000, &steps) > 50000);
 }
 
 /* ---- loops that are wider than the limit on the front (plan/task/anchor.h) */
@@ -374,8 +378,7 @@ static gen_program *wide_program(uint64_t seed, gen_rng *rng)
     program->seed = seed;
     program->nodes = (int)gen_between(rng, 1, 5);
     for (int b = 0; b < buffers; b++) {
-        ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(10), .elem_size = 8, .initialised = true }));
-        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+        add_buffer(program, 10, true);
     }
     for (int b = 0; b < buffers; b++) {
         gen_task t = { .range = tacit_range1(10), .accesses = 1, .place = -1 };
@@ -400,15 +403,8 @@ static gen_program *wide_program(uint64_t seed, gen_rng *rng)
 static void wide_loops(void **state)
 {
     (void)state;
-    uint64_t repeated = 0, steps = 0;
-    for (uint64_t seed = 1; seed <= 150; seed++) {
-        gen_rng rng = { gen_mix(seed ^ 0x31de) };
-        gen_program *program = wide_program(seed, &rng);
-        repeated += compare(program, &rng);
-        steps += program->step.count;
-        gen_destroy(program);
-    }
-    printf("%llu of %llu tasks repeated\n", (unsigned long long)repeated, (unsigned long long)steps);
+    uint64_t steps;
+    const uint64_t repeated = compare_all(wide_program, 150, &steps);
     assert_true(4 * repeated > steps);
 }
 
@@ -424,8 +420,7 @@ static void many_collectives(void **state)
         gen_rng rng = { gen_mix(1) };
         program->nodes = 3;
         for (int b = 0; b < 2; b++) {
-            ti_vec_push(&program->buffer, ((gen_buffer){ .range = tacit_range1(MANY), .elem_size = 8 }));
-            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+            add_buffer(program, MANY, false);
         }
         gen_task t = { .range = tacit_range1(MANY), .accesses = 1, .place = -1 };
         t.access[0] = access_of(0, TACIT_WRITE, tacit_one_to_one());

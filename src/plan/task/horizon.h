@@ -3,8 +3,9 @@
  * Three triggers. Depth: the critical path has grown by `step` since the last horizon, which itself adds nothing to it.
  * Breadth: the execution front (vertices without successors) is wider than `limit`. Length: there are TI_HORIZON_LENGTH
  * vertices since the last horizon, or `limit` if that is more: what is kept of them lives until they have been
- * executed. A horizon depends on the whole front without an edge per vertex; when it is created, the one before it is
- * applied: ids below it read as it. Paper: Thoman and Salzmann, doi 10.1007/s42979-024-02749-w. Application thread. */
+ * executed. Wide loops have one more (anchor.h). A horizon depends on the whole front without an edge per vertex; when
+ * it is created, the one before it is applied: ids below it read as it. Paper: Thoman and Salzmann, doi
+ * 10.1007/s42979-024-02749-w. Application thread. */
 #ifndef TI_HORIZON_H
 #define TI_HORIZON_H
 
