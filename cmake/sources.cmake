@@ -61,9 +61,11 @@ set(TACIT_SOURCES
     device/bounds/guarded.c
     device/bounds/report.c
     device/bounds/subject.c
+    device/cuda/copy.c
     device/cuda/device.c
     device/cuda/driver.c
     device/cuda/launch.c
+    device/cuda/nccl.c
     device/cuda/prelude.c
     device/cuda/program.c
     device/cuda/session.c
@@ -169,6 +171,7 @@ set(TACIT_SOURCES
     exec/allocation_table.c
     exec/block_run.c
     exec/busy.c
+    exec/collective_device.c
     exec/collective_issue.c
     exec/combine.c
     exec/dry.c

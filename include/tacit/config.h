@@ -7,8 +7,8 @@
  * setting is never ignored. Settings are read once, when the context is created, and should be the
  * same on all nodes. Those that must be (TACIT_BALANCE, TACIT_BROADCAST, TACIT_CHECK_PURE, TACIT_COLLECTIVES,
  * TACIT_COLLECTIVE_SCHEDULE, TACIT_DRY_RUN, TACIT_HORIZON_STEP, TACIT_HORIZON_FRONT, TACIT_LATENCY,
- * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_OVERLAP, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when nodes
- * start: if one differs, a node says which, and the job ends.
+ * TACIT_LATENCY_TILE, TACIT_MULTICAST, TACIT_NCCL, TACIT_OVERLAP, TACIT_REPRODUCIBLE, TACIT_TRACE) are compared when
+ * nodes start: if one differs, a node says which, and the job ends.
  *
  * doc/configuration.md and `tacit help settings` list all variables; `tacit info` shows what each of
  * them is here and now, and where its value comes from. */
@@ -84,6 +84,14 @@ enum {
     TACIT_DEVICE_MPI_AUTO = 1,    /* if the MPI says that it takes their addresses (MPIX_Query_cuda_support) */
     TACIT_DEVICE_MPI_ON = 2,      /* it does, whatever it says */
     TACIT_DEVICE_MPI_OFF = 3      /* all go by way of the host's memory */
+};
+
+/* Whether NCCL carries out collectives in the memory of CUDA devices: tacit_config.nccl. */
+enum {
+    TACIT_NCCL_DEFAULT = 0, /* auto */
+    TACIT_NCCL_AUTO = 1,    /* where it can, on all nodes */
+    TACIT_NCCL_ON = 2,      /* where it cannot, tacit_init fails and says why */
+    TACIT_NCCL_OFF = 3      /* MPI does */
 };
 
 /* Who carries out collectives: tacit_config.collective_schedule. */
@@ -272,6 +280,10 @@ typedef struct tacit_config {
      * needs them, as are collectives. Reductions and what placed tasks need go by way of the host's memory.
      * doc/devices.md. Nodes may differ. */
     int device_mpi; /* TACIT_DEVICE_MPI (auto, on or off): TACIT_DEVICE_MPI_... */
+    /* Whether NCCL carries out collectives in the memory of CUDA devices. It can where each node has one, and all of
+     * them different ones. Reductions, and tasks without a kernel for them, are MPI's. doc/devices.md. The same on all
+     * nodes. */
+    int nccl; /* TACIT_NCCL (auto, on or off): TACIT_NCCL_... */
 } tacit_config;
 
 TACIT_C_END_

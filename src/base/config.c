@@ -146,6 +146,10 @@ static const row table[] = {
           "whether messages and collectives use the memory of CUDA devices: if the MPI says that it can "
           "(MPIX_Query_cuda_support), or whatever it says; off: all go by way of the host's memory",
           TACIT_DEVICE_MPI_AUTO, TACIT_DEVICE_MPI_ON, TACIT_DEVICE_MPI_OFF),
+    WORDS("TACIT_NCCL", nccl, TACIT_NCCL_AUTO, "auto|on|off", "auto",
+          "whether NCCL (libnccl.so.2) carries out collectives in the memory of CUDA devices: where each node has one, "
+          "and all of them different ones; on: or the start fails, and says why. The same on all nodes",
+          TACIT_NCCL_AUTO, TACIT_NCCL_ON, TACIT_NCCL_OFF),
     INT("TACIT_COMM_DELAY", comm_delay, 0, 0, 1000000, "0",
         "microseconds by which every message and collective is delivered later than it would be: for trials of "
         "programs on networks of a larger latency"),
@@ -371,7 +375,8 @@ static bool is_shared(const row *r)
                                      offsetof(tacit_config, trace),        offsetof(tacit_config, broadcast),
                                      offsetof(tacit_config, multicast),    offsetof(tacit_config, latency),
                                      offsetof(tacit_config, check_pure),   offsetof(tacit_config, latency_tile),
-                                     offsetof(tacit_config, overlap),      offsetof(tacit_config, balance) };
+                                     offsetof(tacit_config, overlap),      offsetof(tacit_config, balance),
+                                     offsetof(tacit_config, nccl) };
     for (size_t i = 0; i < TI_COUNT(fields); i++) {
         if (r->field == fields[i]) {
             return true;

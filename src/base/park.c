@@ -102,6 +102,17 @@ static bool yields(void)
     return true;
 }
 
+/* The program's thread, and those that have no kernels to run. */
+static bool is_patient(ti_waiter *waiter, const ti_lot *lot)
+{
+    if (!lot->patience_ns || ((waiter->can & TI_CAN_RUN) && !(waiter->can & TI_CAN_WAIT))) {
+        return false;
+    }
+    const uint64_t now = ti_clock_ns();
+    waiter->since = waiter->round == lot->spins + 1 ? now : waiter->since;
+    return now - waiter->since < lot->patience_ns;
+}
+
 void ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
 {
     uint32_t n = waiter->round++;
@@ -110,7 +121,8 @@ void ti_backoff(ti_waiter *waiter, ti_lot *lot, uint32_t ticket, bool polling)
         ti_cpu_relax();
     } else if (polling && lot->nap_ns && !(n < lot->spins + ROLE_YIELDS && is_looked_after(lot))) {
         nap(waiter, lot, ticket);
-    } else if (n >= lot->spins + (polling ? (uint32_t)POLLING_YIELDS : (uint32_t)YIELDS) || !yields()) {
+    } else if ((!is_patient(waiter, lot) && n >= lot->spins + (uint32_t)(polling ? POLLING_YIELDS : YIELDS)) ||
+               !yields()) {
         ti_lot_sleep_able(lot, ticket, polling ? NAP_NS : SLEEP_NS, waiter->can);
     }
 }

@@ -7,6 +7,9 @@
  * Threads of one lot can do different things: plan, execute, run kernels of a device. A sleeper says what it can, and
  * who wakes one says for what: so a wake-up never reaches a thread that goes back to sleep over it.
  *
+ * Where accelerators compute, the program's thread and those that only plan or execute do little but wait, and sleeping
+ * and waking take longer than what they wait for: such a lot has patience, so that they yield for a while first.
+ *
  * Where nobody says when messages come, threads nap. They look again when something is due that is known, and else
  * after naps that grow with how long they have waited already, so that they are late by a part of that at most.
  *
@@ -75,8 +78,9 @@ typedef struct ti_lot {
     _Atomic uint32_t napping;                /* threads that will look again soon by themselves */
     /* Set before threads use the lot, and on a cache line that stays with all of them: */
     _Alignas(TI_CACHE_LINE) uint32_t spins; /* waiting steps before the core is given up */
-    uint32_t nap_ns;     /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
-    const ti_lock *role; /* who has it looks for what those who poll wait for; NULL: they look themselves */
+    uint32_t patience_ns; /* how long threads that run no kernels for others yield before they sleep; 0: as all do */
+    uint32_t nap_ns;      /* how long who polls sleeps at a time, right after that; 0: a fixed time, much later */
+    const ti_lock *role;  /* who has it looks for what those who poll wait for; NULL: they look themselves */
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t due; /* on the clock: who polls should look again then; 0: not known */
 } ti_lot;
 
@@ -127,6 +131,7 @@ typedef struct ti_waiter {
     uint32_t round; /* fruitless steps; set to 0 after success */
     uint32_t naps;  /* of them, in a row, while nothing was due that is known */
     uint32_t can;   /* as a sleeper */
+    uint64_t since; /* on the clock: when it began to yield; for threads with patience */
 } ti_waiter;
 
 /* Whether the next waiting step is to spin, for which no ticket is needed. */

@@ -101,24 +101,25 @@ void ti_direct_plan_fini(ti_direct_plan *plan)
     ti_vec_fini(&plan->block);
 }
 
-static ti_direct_plan *plan_of(ti_direct *direct, const ti_comm *comm, const ti_exchange *x)
+ti_direct_plan *ti_direct_plan_of(ti_direct *direct, const ti_exchange *x, int node)
 {
     ti_direct_plan *oldest = &direct->plan[0];
     for (int i = 0; i < TI_DIRECT_PLANS; i++) {
         ti_direct_plan *plan = &direct->plan[i];
         if (plan->serial == x->what->serial && plan->layout == x->layout && x->layout) {
+            plan->last_use = ++direct->clock;
             return plan;
         }
         oldest = plan->last_use < oldest->last_use ? plan : oldest;
     }
-    ti_direct_plan_make(oldest, x, comm->node, direct->boxes);
+    ti_direct_plan_make(oldest, x, node, direct->boxes);
+    oldest->last_use = ++direct->clock;
     return oldest;
 }
 
 bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token)
 {
-    ti_direct_plan *plan = plan_of(direct, comm, x);
-    plan->last_use = ++direct->clock;
+    ti_direct_plan *plan = ti_direct_plan_of(direct, x, comm->node);
     TI_ASSERT(plan->sends <= plan->message.count);
     if (!plan->message.count) {
         return false;

@@ -82,6 +82,9 @@ void ti_direct_plan_make(ti_direct_plan *plan, const ti_exchange *x, int node, t
 ti_payload ti_direct_plan_payload(const ti_direct_plan *plan, size_t i, const char *base, ti_blocks *blocks);
 void ti_direct_plan_fini(ti_direct_plan *plan);
 
+/* The messages of `node`, made anew if they are not among those that are kept; valid until the next call. */
+ti_direct_plan *ti_direct_plan_of(ti_direct *direct, const ti_exchange *x, int node);
+
 /* Start all parts. Returns false if there are none: then the collective is done. */
 bool ti_direct_start(ti_direct *direct, ti_comm *comm, ti_groups *groups, const ti_exchange *x, uint64_t token);
 void ti_direct_fini(ti_direct *direct);

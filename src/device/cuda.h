@@ -25,6 +25,17 @@ bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *
 /* Memory of the host that GPUs of this device's session copy from and to by themselves, without a detour: its users
  * have gone before the device. Executor role. */
 ti_pinner ti_cuda_pinner(ti_device *device);
+/* NCCL, by which the CUDA devices of all nodes reach each other, one of each node: libnccl.so.2, loaded when it is
+ * asked for. False and the reason in `why` if it is not there. */
+enum { TI_CUDA_ID_BYTES = 128 };
+bool ti_cuda_may_connect(ti_strbuf *why);
+/* A name for devices that are going to be connected, of TI_CUDA_ID_BYTES: one node makes it, all others get it. */
+bool ti_cuda_make_id(void *id, ti_strbuf *why);
+/* All nodes, each with one device; waits for all of them. Then the device has the operation `exchange`. False and the
+ * reason in `why` if that is not possible, perhaps on this node alone: then all others have to disconnect theirs. */
+bool ti_cuda_connect(ti_device *device, int node, int nodes, const void *id, ti_strbuf *why);
+void ti_cuda_disconnect(ti_device *device);
+
 /* Device `index`; false if there is none. */
 bool ti_cuda_fact_of(int index, ti_cuda_fact *out);
 

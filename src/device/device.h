@@ -43,6 +43,27 @@ typedef struct ti_device_kernel {
     void *at;                   /* the device's, from launch to completion */
 } ti_device_kernel;
 
+/* What travels between devices of several nodes, as blocks in this node's device; how many bytes that is all who take
+ * part know alike. */
+typedef struct ti_device_share {
+    int node;   /* whose contents they are; of a message, the other one */
+    bool gives; /* a message: this node sends it, else it receives it */
+    uint32_t blocks;
+    const ti_block *block;
+    size_t bytes;
+} ti_device_share;
+
+/* This node's part of a collective in the memory of devices that reach each other's. */
+typedef struct ti_device_exchange {
+    enum {
+        TI_DEVICE_MESSAGES,   /* between pairs of nodes */
+        TI_DEVICE_BROADCASTS, /* each share goes from its node to all others */
+        TI_DEVICE_ALL_GATHER  /* the same, with a share of each node, in order, all of one size */
+    } kind;
+    uint32_t shares;
+    const ti_device_share *share;
+} ti_device_exchange;
+
 /* A kernel or copy that a lane of a device has carried out, by the clock of who looks on. */
 typedef struct ti_lane_use {
     uint64_t token, start, end;
@@ -71,6 +92,9 @@ typedef struct ti_device_ops {
     tacit_status (*grow)(ti_device *device, void *ptr, size_t bytes, size_t more, void **out);
     void (*copy)(ti_device *device, int lane, const ti_block *to, const ti_block *from, uint64_t token);
     void (*launch)(ti_device *device, int lane, ti_device_kernel *job); /* job lives until its token was polled */
+    /* Starts this node's part of a collective; all nodes start these in one order. What `x` points to is read before
+     * this returns. NULL, or the device has not been connected with those of other nodes: it cannot. */
+    void (*exchange)(ti_device *device, const ti_device_exchange *x, uint64_t token);
     int (*poll)(ti_device *device, uint64_t *tokens, int max);
     /* The next copy or launch begins when an operation of `other`, of the same kind, has ended that was started and
      * that no poll has told of; it may be told of sooner than that one. False: this cannot be, and nothing is awaited

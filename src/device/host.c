@@ -475,7 +475,7 @@ static void *worker_main(void *arg)
 {
     const struct worker_thread *self = arg;
     host *h = self->host;
-    ti_waiter waiter = { 0, 0, h->desc.runs ? h->desc.runs | h->desc.can : TI_CAN_ANYTHING };
+    ti_waiter waiter = { .can = h->desc.runs ? h->desc.runs | h->desc.can : TI_CAN_ANYTHING };
     bool others_look = false;
     if (self->is_bound) {
         ti_cores_bind(0, &self->cores);

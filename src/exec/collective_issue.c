@@ -46,6 +46,18 @@ static void find_layout(const ti_collective_issue *issue, const ti_instruction *
     }
 }
 
+/* Counted as those of the network's library are. */
+static void start_on_device(ti_collective_issue *issue, ti_device *device, const ti_exchange *x, uint64_t token)
+{
+    ti_comm_stats *stats = &issue->comm->stats;
+    const ti_device_exchange shares = ti_collective_device_shares(&issue->shares, x, issue->comm->node);
+    stats->collectives++;
+    stats->collective_bytes_out += x->bytes_out;
+    stats->collective_bytes_in += x->bytes_in;
+    stats->carried[x->what->pattern][1]++;
+    device->ops->exchange(device, &shares, token);
+}
+
 static void start(ti_collective_issue *issue, const ti_instruction *i)
 {
     size_t elem = i->as.collective.elem_size;
@@ -62,7 +74,11 @@ static void start(ti_collective_issue *issue, const ti_instruction *i)
     };
     issue->current = i;
     find_layout(issue, i, &x);
-    issue->comm->ops->collective(issue->comm, &x, i->id);
+    if (i->device) {
+        start_on_device(issue, issue->device[i->device], &x, i->id);
+    } else {
+        issue->comm->ops->collective(issue->comm, &x, i->id);
+    }
 }
 
 void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction)
@@ -79,4 +95,5 @@ void ti_collective_issue_fini(ti_collective_issue *issue)
 {
     ti_map_fini(&issue->waiting);
     ti_vec_fini(&issue->blocks);
+    ti_collective_device_fini(&issue->shares);
 }

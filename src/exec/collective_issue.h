@@ -1,5 +1,5 @@
-/* Collectives on their way to the communicator: started in the order of their sequence numbers, which is the same on
- * every node.
+/* Collectives on their way to the communicator, or to devices that carry them out among themselves: started in the order
+ * of their sequence numbers, which is the same on every node.
  *
  * One that is ready before its turn waits here. Those before it wait for nothing that comes after it, so every one
  * gets its turn. Executor role. */
@@ -9,14 +9,17 @@
 #include "base/map.h"
 #include "comm/exchange.h"
 #include "exec/allocation_table.h"
+#include "exec/collective_device.h"
 
 typedef struct ti_collective_issue {
     ti_comm *comm;
     ti_allocation_table *table;
+    ti_device *const *device;
     uint64_t next;  /* sequence number */
     ti_map waiting; /* instructions that are ready before their turn, by sequence number */
     TI_VEC(ti_block) blocks;
     const ti_instruction *current;
+    ti_collective_device shares;
 } ti_collective_issue;
 
 /* The instruction is ready. Starts it, and what has waited for it, when it is its turn. */

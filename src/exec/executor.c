@@ -51,7 +51,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     if (ex->has_order) {
         ti_engine_know_accelerators(&ex->engine, ti_system_hosts(desc->system));
     }
-    ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table };
+    ex->collectives = (ti_collective_issue){ .comm = desc->comm, .table = &ex->table, .device = desc->device };
     if (desc->trace) {
         ti_trace_open(desc->trace, &ex->engine, desc->comm);
         ti_trace_watch(desc->trace, desc->device + ti_system_hosts(desc->system), desc->system->accelerators);

@@ -33,6 +33,7 @@ typedef struct ti_system {
      * the first is 0: none do. NULL: none on any node. They change where nothing is planned, and nowhere else. */
     const uint32_t *shares;
     bool direct;    /* the network reads and writes the memory of accelerators itself */
+    bool nccl;      /* the only device of each node reaches those of all others: collectives are in their memory */
     bool idle_host; /* device 0, the only host device, gets those kernels only that no accelerator can run */
     uint32_t weight[TI_MAX_MEMORIES]; /* by device, at least 1; not looked at if not `weighted` */
     int memories;                     /* host memory and device memories */

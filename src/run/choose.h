@@ -37,6 +37,9 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
 /* What planners may know of the devices. */
 void ti_choose_system(const ti_choice *choice, ti_system *system);
 
+/* Nanoseconds that threads with little to do but wait keep yielding: ti_lot's patience. */
+uint32_t ti_choose_yields(const ti_choice *choice, const ti_system *system);
+
 /* Nanoseconds that a window of allocations waits for more tasks; 0: until it is closed. */
 uint64_t ti_choose_patience(ti_run_mode mode, const tacit_config *config);
 

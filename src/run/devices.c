@@ -2,6 +2,7 @@
 #include "run/devices.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "device/cuda.h"
 
 static ti_device *create_host(const ti_devices_desc *desc, int index)
@@ -62,6 +63,76 @@ ti_device **ti_devices_create(const ti_devices_desc *desc, ti_strbuf *why)
     ti_devices_destroy(device, desc->system);
     return NULL;
 }
+
+/* ---- NCCL */
+
+/* Whether this node has what it takes; all nodes must. */
+static bool may_connect(const ti_system *system, const tacit_config *config, ti_strbuf *why)
+{
+    if (system->accelerator != TI_CUDA || system->accelerators != 1 || !system->idle_host) {
+        ti_strbuf_add(why, "a node has to have one CUDA device, and no other one (TACIT_DEVICES=cuda:0)");
+        return false;
+    }
+    if (config->comm_delay) {
+        ti_strbuf_add(why, "TACIT_COMM_DELAY cannot delay it");
+        return false;
+    }
+    return ti_cuda_may_connect(why);
+}
+
+/* What node 0 has, in words that are sums. */
+static void spread(ti_comm *comm, int64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        words[i] = comm->ops->sum(comm, comm->node == 0 ? words[i] : 0);
+    }
+}
+
+static bool on_all(ti_comm *comm, bool here)
+{
+    return comm->ops->sum(comm, here) == comm->num_nodes;
+}
+
+/* All nodes take the same way through this, whatever they find. */
+static bool connect_all(ti_device *device, ti_comm *comm, ti_strbuf *why)
+{
+    int64_t id[TI_CUDA_ID_BYTES / sizeof(int64_t)] = { 0 };
+    const bool named = comm->node != 0 || ti_cuda_make_id(id, why);
+    if (!on_all(comm, named)) {
+        return false;
+    }
+    spread(comm, id, TI_COUNT(id));
+    const bool connected = ti_cuda_connect(device, comm->node, comm->num_nodes, id, why);
+    if (!on_all(comm, connected)) {
+        ti_cuda_disconnect(device);
+        return false;
+    }
+    return true;
+}
+
+bool ti_devices_connect(ti_device **device, ti_system *system, const tacit_config *config, ti_comm *comm,
+                        ti_strbuf *why)
+{
+    ti_strbuf reason = { 0 };
+    if (config->nccl == TACIT_NCCL_OFF || config->dry_run || comm->num_nodes == 1) {
+        return true;
+    }
+    const bool may = on_all(comm, may_connect(system, config, &reason));
+    system->nccl = may && connect_all(device[ti_system_hosts(system)], comm, &reason);
+    const bool wanted = config->nccl == TACIT_NCCL_ON && !system->nccl;
+    const char *text = reason.length ? ti_strbuf_text(&reason) : "another node cannot";
+    if (system->nccl) {
+        ti_log(TI_LOG_INFO, "collectives in the memory of CUDA devices are NCCL's");
+    } else if (wanted) {
+        ti_strbuf_add(why, "TACIT_NCCL=on, but NCCL cannot be used: %s", text);
+    } else if (system->accelerator == TI_CUDA) {
+        ti_log(TI_LOG_INFO, "collectives are MPI's, not NCCL's: %s", text);
+    }
+    ti_strbuf_fini(&reason);
+    return !wanted;
+}
+
+/* ---- the end */
 
 void ti_devices_stop(ti_device **device, const ti_system *system)
 {

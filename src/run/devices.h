@@ -3,6 +3,7 @@
 #define TI_DEVICES_H
 
 #include "base/failure.h"
+#include "comm/comm.h"
 #include "device/host.h"
 #include "ir/system.h"
 #include "run/device_list.h"
@@ -22,6 +23,10 @@ typedef struct ti_devices_desc {
 
 /* system->devices of them; NULL and a sentence in `why` if they are not to be had. */
 ti_device **ti_devices_create(const ti_devices_desc *desc, ti_strbuf *why);
+/* TACIT_NCCL: the devices of all nodes reach each other, so that collectives are in their memory (system->nccl). All
+ * nodes, before anything is planned. False and a sentence in `why` if that was asked for and is not possible. */
+bool ti_devices_connect(ti_device **device, ti_system *system, const tacit_config *config, ti_comm *comm,
+                        ti_strbuf *why);
 /* Nothing runs any more, and nothing touches memory. NULL is allowed. */
 void ti_devices_stop(ti_device **device, const ti_system *system);
 void ti_devices_destroy(ti_device **device, const ti_system *system);

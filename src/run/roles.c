@@ -209,7 +209,7 @@ void *ti_roles_scheduler_main(void *user)
 {
     ti_runtime *rt = user;
     ti_pin_thread(&rt->pin, rt->pin.count - 2); /* behind the workers' */
-    for (ti_waiter waiter = { 0, 0, TI_CAN_PLAN }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+    for (ti_waiter waiter = { .can = TI_CAN_PLAN }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (ti_roles_schedule(rt, TI_PLAN_BUDGET)) {
             ti_lot_wake_able(&rt->progress.lot, INT32_MAX, TI_CAN_EXECUTE | TI_CAN_WAIT);
@@ -225,7 +225,7 @@ void *ti_roles_executor_main(void *user)
 {
     ti_runtime *rt = user;
     ti_pin_thread(&rt->pin, rt->pin.count - 1);
-    for (ti_waiter waiter = { 0, 0, TI_CAN_EXECUTE }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
+    for (ti_waiter waiter = { .can = TI_CAN_EXECUTE }; !atomic_load_explicit(&rt->stop, memory_order_acquire);) {
         uint32_t ticket = ti_lot_ticket(&rt->progress.lot);
         if (ti_roles_execute(rt)) {
             waiter.round = 0;

@@ -28,6 +28,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->devices = choice.list;
     rt->pin = choice.pin;
     ti_choose_system(&choice, &rt->system);
+    rt->progress.lot.patience_ns = ti_choose_yields(&choice, &rt->system);
     return good;
 }
 
@@ -135,7 +136,7 @@ static bool create_devices(ti_runtime *rt, ti_strbuf *why)
     if (rt->device) {
         ti_choose_device_memory(&rt->system, &rt->config, rt->device);
     }
-    return rt->device != NULL;
+    return rt->device && ti_devices_connect(rt->device, &rt->system, &rt->config, rt->comm, why);
 }
 
 static bool start_threads(ti_runtime *rt, ti_strbuf *why)

@@ -127,7 +127,7 @@ void ti_waiting_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
 {
     uint64_t since = 0, start = 0;
     bool completed = false; /* parts of kernels, the last time */
-    ti_waiter waiter = { 0, 0, abilities(rt) };
+    ti_waiter waiter = { .can = abilities(rt) };
     enter_wait(rt, kind);
     while (ti_failure_get(&rt->progress.failure) == TACIT_OK) {
         const uint32_t ticket = ti_spins(&waiter, &rt->progress.lot) ? 0 : ti_lot_ticket(&rt->progress.lot);

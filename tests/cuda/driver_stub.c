@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/macro.h"
 #include "device/cuda/driver.h"
+#include "stream_stub.h"
 #include "stub.h"
 
 #include <dlfcn.h>
@@ -43,7 +44,7 @@ struct CUfunc_st {
 };
 
 typedef struct operation {
-    enum { COPY, KERNEL, EVENT, WAIT, CALL } kind;
+    enum { COPY, KERNEL, EVENT, WAIT, CALL, TRY } kind;
     bool is_within; /* a copy that takes as long as a kernel */
     struct operation *next;
     char *to;
@@ -55,6 +56,7 @@ typedef struct operation {
     ti_cu_event event;
     int time; /* which one of the event is waited for */
     void (*call)(void *);
+    bool (*try)(void *); /* the stream waits until this has returned true */
     void *user;
 } operation;
 
@@ -82,7 +84,7 @@ static struct {
     char name[48];
     long calls;
 } counted[64];
-static long live, calls, until_failure;
+static long live, calls, crossings, until_failure;
 static int failure_code;
 static char failing[64];
 static bool failure_sticks, failed;
@@ -127,15 +129,15 @@ static ti_cu_result called(const char *format, ...)
         record = calloc(MOST_CALLS, sizeof(*record));
     }
     va_start(args, format);
+    const char *text = record[calls % MOST_CALLS];
     vsnprintf(record[calls++ % MOST_CALLS], STUB_CALL_TEXT, format, args);
     va_end(args);
-    const size_t length = strcspn(format, " ");
-    count_call(format, length);
+    const size_t length = strcspn(text, " ");
+    count_call(text, length);
     if (failed && failure_sticks) {
         return failure_code;
     }
-    if (until_failure > 0 && strlen(failing) == length && strncmp(format, failing, length) == 0 &&
-        --until_failure == 0) {
+    if (until_failure > 0 && strlen(failing) == length && strncmp(text, failing, length) == 0 && --until_failure == 0) {
         failed = true;
         return failure_code;
     }
@@ -161,7 +163,7 @@ static ti_cu_context current(void)
 static void control_reset(uint64_t seed)
 {
     pthread_mutex_lock(&mutex);
-    calls = until_failure = 0;
+    calls = crossings = until_failure = 0;
     failed = false;
     memset(kernel_ns, 0, sizeof(kernel_ns));
     memset(counted, 0, sizeof(counted));
@@ -208,6 +210,11 @@ static const char *control_call(long index)
     return record[index % MOST_CALLS];
 }
 
+static long control_crossings(void)
+{
+    return crossings;
+}
+
 static long control_live(void)
 {
     return live;
@@ -220,6 +227,7 @@ const stub_control stub_control_table = { .reset = control_reset,
                                           .count = control_count,
                                           .calls = control_calls,
                                           .call = control_call,
+                                          .crossings = control_crossings,
                                           .live = control_live };
 
 /* ---- kernels */
@@ -365,7 +373,8 @@ static void add_operation(ti_cu_stream s, const operation *o)
 
 static bool is_blocked(ti_cu_stream s)
 {
-    return s->first && s->first->kind == WAIT && s->first->event && s->first->event->come < s->first->time;
+    const operation *o = s->first;
+    return o && ((o->kind == WAIT && o->event && o->event->come < o->time) || (o->kind == TRY && !o->try(o->user)));
 }
 
 /* Some stream goes on, or none. */
@@ -607,6 +616,27 @@ ti_cu_result cuLaunchHostFunc(ti_cu_stream stream, void (*function)(void *), voi
     return done(code);
 }
 
+void stub_give_try(ti_cu_stream stream, bool (*try)(void *), void *user)
+{
+    pthread_mutex_lock(&mutex);
+    add_operation(stream, &(operation){ .kind = TRY, .try = try, .user = user });
+    pthread_mutex_unlock(&mutex);
+}
+
+int stub_call(const char *name)
+{
+    return done(called("%s", name));
+}
+
+void stub_check_memory(const void *address, size_t bytes)
+{
+    pthread_mutex_lock(&mutex);
+    if (range_of(address, bytes)->context != current()) {
+        misuse("memory of another device is given to NCCL");
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
 ti_cu_result cuStreamWaitEvent(ti_cu_stream stream, ti_cu_event event, unsigned flags)
 {
     ti_cu_result code = called("cuStreamWaitEvent %u", flags);
@@ -729,6 +759,7 @@ ti_cu_result cuMemHostUnregister(void *address)
 static void copy_run(ti_cu_stream stream, char *to, const char *from, size_t bytes, bool is_to_host, bool is_from_host)
 {
     const bool is_within = !is_to_host && !is_from_host;
+    crossings += !is_within;
     if ((range_of(to, bytes)->context == NULL) != is_to_host ||
         (range_of(from, bytes)->context == NULL) != is_from_host) {
         misuse("a copy has its memories confused");
@@ -785,6 +816,7 @@ static char *side(const ti_cu_side *s, const ti_cu_copy *c, bool is_peer)
 static void copy_box(const ti_cu_copy *c, ti_cu_stream stream, bool is_peer)
 {
     char *from = side(&c->from, c, is_peer), *to = side(&c->to, c, is_peer);
+    crossings += c->from.type == TI_CU_MEMORY_HOST || c->to.type == TI_CU_MEMORY_HOST;
     add_operation(stream, &(operation){ .kind = COPY,
                                         .to = to,
                                         .from = from,

@@ -4,8 +4,16 @@
 #define STREAM_STUB_H
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of driver_stub.c, for NCCL's stand-in, which is linked to it. What a stream is given waits in it until `try` returns
+ * true; a call of this name may have to fail; and a misuse ends the program. */
+struct CUstream_st;
+void stub_give_try(struct CUstream_st *stream, bool (*try)(void *), void *user);
+int stub_call(const char *name);
+void stub_check_memory(const void *address, size_t bytes);
 
 typedef struct handle {
     void *stream;

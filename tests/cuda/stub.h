@@ -23,6 +23,7 @@ typedef struct stub_control {
     long (*count)(const char *function); /* calls of it since reset */
     long (*calls)(void);                 /* of all */
     const char *(*call)(long index);     /* "cuMemAlloc_v2 4096", for instance */
+    long (*crossings)(void);             /* copies between the host and a device */
     long (*live)(void);                  /* objects that nobody has freed */
 } stub_control;
 

@@ -80,6 +80,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .latency_tile = maybe(in, texts[4]),
         .overlap = take_int(in),
         .device_mpi = take_int(in),
+        .nccl = take_int(in),
         .balance = maybe(in, texts[4]),
     };
 }

@@ -146,6 +146,8 @@ static bool run_nodes(const gen_program *program, const oracle *truth, gen_rng *
     config.device_mpi = stub_find() && gen_chance(&direct, 50) /* else MPI would read memory of a GPU */
                             ? TACIT_DEVICE_MPI_ON
                             : TACIT_DEVICE_MPI_DEFAULT;
+    /* NCCL wants a GPU for each node, but that of the tests. */
+    config.nccl = stub_find() && gen_chance(&direct, 70) ? TACIT_NCCL_AUTO : TACIT_NCCL_OFF;
     size_t e = eager[gen_between(r, 0, 3)];
     local_hub *hub = local_hub_create(program->nodes, e, early[gen_between(r, 0, 3)],
                                       gen_chance(r, 70) ? gen_next(r) | 1 : 0);
@@ -263,12 +265,12 @@ int main(int argc, char **argv)
     }
     rmdir(folder);
     printf(
-        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators, %llu of them with reductions\n",
+        "%llu programs on %llu nodes, %llu tasks, %llu horizons, %llu messages, %llu fences compared, %llu collective host tasks, %llu broadcasts, %llu bytes relayed, %llu planned multicasts, %llu kernels on accelerators, %llu of them with reductions, %llu parts of collectives among these\n",
         (unsigned long long)args.count, (unsigned long long)sum.nodes, (unsigned long long)sum.tasks,
         (unsigned long long)sum.horizons, (unsigned long long)sum.messages, (unsigned long long)sum.fences,
         (unsigned long long)sum.collective_hosts, (unsigned long long)sum.broadcasts, (unsigned long long)sum.relayed,
         (unsigned long long)sum.multicasts, (unsigned long long)shadow_kernels(),
-        (unsigned long long)shadow_reductions());
+        (unsigned long long)shadow_reductions(), (unsigned long long)shadow_exchanges());
     if (args.count >= 500 && !args.nodes && (!sum.relayed || !sum.multicasts)) {
         fprintf(stderr, "model: nothing was relayed, or no multicast planned\n");
         return 1;
@@ -279,6 +281,10 @@ int main(int argc, char **argv)
     }
     if (args.count >= 500 && shadow_kind() && !shadow_reductions()) {
         fprintf(stderr, "model: no accelerator had a reduction\n");
+        return 1;
+    }
+    if (args.count >= 500 && stub_find() && !shadow_exchanges()) {
+        fprintf(stderr, "model: accelerators had no collective among themselves\n");
         return 1;
     }
     return 0;

@@ -20,7 +20,8 @@
 typedef struct shadow {
     ti_device base;
     ti_device *inner;
-    TI_VEC(uint64_t) seen; /* tokens that nobody has been told of */
+    TI_VEC(uint64_t) seen;     /* tokens that nobody has been told of */
+    TI_VEC(uint64_t) exchange; /* tokens of collectives under way */
     TI_VEC(struct behind {
         struct shadow *device;
         uint64_t token;
@@ -29,7 +30,7 @@ typedef struct shadow {
 } shadow;
 typedef struct behind behind;
 
-static _Atomic uint64_t kernels, reductions;
+static _Atomic uint64_t kernels, reductions, exchanges;
 
 const char *shadow_kind(void)
 {
@@ -50,6 +51,11 @@ uint64_t shadow_reductions(void)
     return atomic_load(&reductions);
 }
 
+uint64_t shadow_exchanges(void)
+{
+    return atomic_load(&exchanges);
+}
+
 static void tell(shadow *s)
 {
     s->base.silent = s->inner->silent + (int)s->seen.count;
@@ -58,14 +64,27 @@ static void tell(shadow *s)
 /* Of copies that are made here. */
 static const uint64_t OWN = UINT64_MAX, NOBODYS = UINT64_MAX - 1;
 
-/* Until nothing is under way; an operation that fails ends the run. */
+/* Of a collective, if it was one: it is no longer under way. */
+static void note_end(shadow *s, uint64_t token)
+{
+    for (size_t i = 0; i < s->exchange.count; i++) {
+        if (s->exchange.data[i] == token) {
+            s->exchange.data[i] = s->exchange.data[--s->exchange.count];
+            return;
+        }
+    }
+}
+
+/* Until no copy is under way; an operation that fails ends the run. Collectives may wait for what other nodes get of
+ * this one. */
 static void drain(shadow *s)
 {
     uint64_t token;
-    while (s->inner->silent > 0) {
+    while (s->inner->silent > (int)s->exchange.count) {
         if (s->inner->ops->poll(s->inner, &token, 1) == 0) {
             sched_yield();
         } else if (token != OWN) {
+            note_end(s, token);
             ti_vec_push(&s->seen, token);
         }
     }
@@ -285,9 +304,22 @@ static int shadow_poll(ti_device *base, uint64_t *tokens, int max)
     while (n < max && s->seen.count) {
         tokens[n++] = s->seen.data[--s->seen.count];
     }
+    const int seen = n;
     n += s->inner->ops->poll(s->inner, tokens + n, max - n);
+    for (int i = seen; i < n; i++) {
+        note_end(s, tokens[i]);
+    }
     tell(s);
     return n;
+}
+
+static void shadow_exchange(ti_device *base, const ti_device_exchange *x, uint64_t token)
+{
+    shadow *s = (shadow *)base;
+    ti_vec_push(&s->exchange, token);
+    atomic_fetch_add(&exchanges, 1);
+    s->inner->ops->exchange(s->inner, x, token);
+    tell(s);
 }
 
 static int shadow_room(ti_device *base)
@@ -319,6 +351,7 @@ static void shadow_stop(ti_device *base)
     shadow *s = (shadow *)base;
     s->inner->ops->stop(s->inner);
     ti_vec_clear(&s->seen);
+    ti_vec_clear(&s->exchange);
     tell(s);
 }
 
@@ -328,6 +361,7 @@ static void shadow_destroy(ti_device *base)
     s->inner->ops->destroy(s->inner);
     ti_vec_fini(&s->seen);
     ti_vec_fini(&s->awaited);
+    ti_vec_fini(&s->exchange);
     TI_DELETE(s);
 }
 
@@ -340,6 +374,7 @@ static const ti_device_ops shadow_ops = {
     .grow = shadow_grow,
     .copy = shadow_copy,
     .launch = shadow_launch,
+    .exchange = shadow_exchange,
     .poll = shadow_poll,
     .room = shadow_room,
     .await = shadow_await,
@@ -389,6 +424,22 @@ ti_pinner __wrap_ti_cuda_pinner(ti_device *device);
 ti_pinner __wrap_ti_cuda_pinner(ti_device *device)
 {
     return __real_ti_cuda_pinner(((shadow *)device)->inner);
+}
+
+bool __real_ti_cuda_connect(ti_device *device, int node, int nodes, const void *id, ti_strbuf *why);
+bool __wrap_ti_cuda_connect(ti_device *device, int node, int nodes, const void *id, ti_strbuf *why);
+
+bool __wrap_ti_cuda_connect(ti_device *device, int node, int nodes, const void *id, ti_strbuf *why)
+{
+    return __real_ti_cuda_connect(((shadow *)device)->inner, node, nodes, id, why);
+}
+
+void __real_ti_cuda_disconnect(ti_device *device);
+void __wrap_ti_cuda_disconnect(ti_device *device);
+
+void __wrap_ti_cuda_disconnect(ti_device *device)
+{
+    __real_ti_cuda_disconnect(((shadow *)device)->inner);
 }
 
 /* What does not fit on a device in spite of all that makes room is planned all the same: programs have any limit, and

@@ -15,5 +15,7 @@ const char *shadow_kind(void);
 uint64_t shadow_kernels(void);
 /* Of these, kernels with reductions. */
 uint64_t shadow_reductions(void);
+/* Parts of collectives that such devices have carried out among themselves. */
+uint64_t shadow_exchanges(void);
 
 #endif

@@ -115,6 +115,13 @@ static void environment_wins(void **state)
     unsetenv("TACIT_CHECK_PURE");
     assert_int_equal(out.overlap, TACIT_OVERLAP_AUTO);
     assert_int_equal(out.device_mpi, TACIT_DEVICE_MPI_AUTO);
+    assert_int_equal(out.nccl, TACIT_NCCL_AUTO);
+    setenv("TACIT_NCCL", "on", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.nccl, TACIT_NCCL_ON);
+    setenv("TACIT_NCCL", "yes", 1);
+    expect_refusal(NULL, "TACIT_NCCL", "auto|on|off");
+    unsetenv("TACIT_NCCL");
     setenv("TACIT_OVERLAP", "on", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.overlap, TACIT_OVERLAP_ON);
@@ -278,7 +285,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 44);
+    assert_int_equal(checked, 47);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 enum { ROUNDS = 20000, THREADS = 4, ENOUGH = 100000 };
+enum { SLEEP_NS = 20 * 1000 * 1000 }; /* of who polls nothing: in park.c */
 #define LONG_NS (600ull * 1000 * 1000 * 1000)
 
 typedef struct game {
@@ -21,7 +22,7 @@ typedef struct game {
 static void play(game *g, int side, bool with_backoff)
 {
     for (uint64_t i = (uint64_t)side; i < ROUNDS; i += 2) {
-        ti_waiter waiter = { 0, 0, TI_CAN_ANYTHING };
+        ti_waiter waiter = { .can = TI_CAN_ANYTHING };
         for (;;) {
             uint32_t ticket = ti_lot_ticket(&g->lot[side]);
             if (atomic_load_explicit(&g->ball, memory_order_acquire) == i) {
@@ -207,7 +208,7 @@ static void who_polls_lets_others_look(void **state)
     (void)state;
     ti_lock role = { 0 };
     ti_lot lot = { .spins = SPINS, .nap_ns = 20000, .role = &role };
-    ti_waiter w = { 0, 0, TI_CAN_ANYTHING };
+    ti_waiter w = { .can = TI_CAN_ANYTHING };
     for (int i = 0; i < SPINS; i++) {
         ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
         assert_int_equal(w.naps, 0);
@@ -227,6 +228,32 @@ static void who_polls_lets_others_look(void **state)
     assert_int_equal(atomic_load(&lot.napping), 0);
 }
 
+/* A thread with patience yields for so long, whatever the number of times; workers do not. */
+static void patience_is_a_time(void **state)
+{
+    enum { SPINS = 4, MOST = 100000000 };
+    (void)state;
+    ti_lot lot = { .spins = SPINS, .patience_ns = 20 * 1000 * 1000 };
+    ti_waiter w = { .can = TI_CAN_EXECUTE };
+    const uint64_t begin = ti_clock_ns();
+    int rounds = 0;
+    while (ti_clock_ns() - begin < lot.patience_ns / 2 && rounds < MOST) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), false); /* a sleep takes as long as the patience */
+        rounds++;
+    }
+    assert_true(rounds > SPINS && rounds < MOST);
+    assert_true(w.since >= begin && w.since < begin + lot.patience_ns);
+    while (ti_clock_ns() - w.since < lot.patience_ns) {
+    }
+    const uint64_t late = ti_clock_ns();
+    ti_backoff(&w, &lot, ti_lot_ticket(&lot), false);
+    assert_true(ti_clock_ns() - late >= SLEEP_NS / 2); /* it sleeps now */
+    w = (ti_waiter){ .can = TI_CAN_RUN_ON(0) | TI_CAN_EXECUTE, .round = SPINS + 256 };
+    const uint64_t worker = ti_clock_ns();
+    ti_backoff(&w, &lot, ti_lot_ticket(&lot), false);
+    assert_true(ti_clock_ns() - worker >= SLEEP_NS / 2 && w.since == 0);
+}
+
 /* Naps begin short, again and again where something is due, and grow up to what they may take. */
 static void naps_grow(void **state)
 {
@@ -242,7 +269,7 @@ static void naps_grow(void **state)
     assert_int_equal(ti_nap_ns(0, 1000), 1000);
     assert_int_equal(ti_nap_ns(UINT32_MAX, 50000), 50000);
     ti_lot lot = { .nap_ns = 10000 };
-    ti_waiter w = { 0, 0, TI_CAN_ANYTHING };
+    ti_waiter w = { .can = TI_CAN_ANYTHING };
     for (uint32_t i = 1; i <= 5; i++) {
         ti_backoff(&w, &lot, ti_lot_ticket(&lot), true);
         assert_int_equal(w.naps, i);
@@ -315,15 +342,11 @@ static void clock_does_not_go_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_wake_up_is_lost),
-        cmocka_unit_test(backoff_makes_progress),
-        cmocka_unit_test(all_are_woken),
-        cmocka_unit_test(sleeps_end),
-        cmocka_unit_test(those_who_can_are_woken),
-        cmocka_unit_test(who_polls_lets_others_look),
-        cmocka_unit_test(naps_grow),
-        cmocka_unit_test(lock_excludes),
-        cmocka_unit_test(clock_does_not_go_back),
+        cmocka_unit_test(no_wake_up_is_lost),      cmocka_unit_test(backoff_makes_progress),
+        cmocka_unit_test(all_are_woken),           cmocka_unit_test(sleeps_end),
+        cmocka_unit_test(those_who_can_are_woken), cmocka_unit_test(who_polls_lets_others_look),
+        cmocka_unit_test(patience_is_a_time),      cmocka_unit_test(naps_grow),
+        cmocka_unit_test(lock_excludes),           cmocka_unit_test(clock_does_not_go_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

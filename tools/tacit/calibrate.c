@@ -63,7 +63,7 @@ static double lower_quartile(double *sample, int count)
 static void wait_for(pair *p, uint64_t left)
 {
     uint64_t tokens[MOST_TOKENS];
-    for (ti_waiter waiter = { 0, 0, TI_CAN_ANYTHING }; p->comm->pending > left;) {
+    for (ti_waiter waiter = { .can = TI_CAN_ANYTHING }; p->comm->pending > left;) {
         int n = p->comm->ops->poll(p->comm, tokens, MOST_TOKENS);
         if (n < 0) {
             p->comm->ops->abort(p->comm, p->comm->stats.error);

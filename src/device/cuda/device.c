@@ -1,15 +1,18 @@
 /* A CUDA device: streams of kernels and copies, and the events that tell of their end.
  *
  * A device has several streams for kernels, so that small ones run side by side, and one each for copies from the host,
- * to it, and among devices, so that these go on meanwhile. Events are polled, the oldest one of each stream; a blocking
- * call is made in `stop` only. Executor role, but for creation and the end. */
+ * to it, and among devices, so that these go on meanwhile, and for collectives (nccl.h). Events are polled, the oldest
+ * one of each stream; a blocking call is made in `stop` only. Executor role, but for creation and the end. */
 #include "base/check.h"
+#include "device/cuda/copy.h"
 #include "device/cuda/launch.h"
+#include "device/cuda/nccl.h"
 #include "device/cuda/staging.h"
 
 #include <stdio.h>
+#include <string.h>
 
-enum { KERNEL_LANES = 4, FROM_HOST = KERNEL_LANES, TO_HOST, AMONG, LANES };
+enum { KERNEL_LANES = 4, FROM_HOST = KERNEL_LANES, TO_HOST, AMONG, NETWORK, LANES };
 /* Kernels that wait in streams: those that run, and those whose start must not wait for a poll. */
 enum { KERNELS_AHEAD = 2 * KERNEL_LANES };
 /* Pinned memory of a device for each direction, allocated when it is first needed: for copies of memory that is not. */
@@ -30,96 +33,14 @@ typedef struct device {
     const ti_cuda_context *context;
     stream_state stream[LANES];
     TI_VEC(ti_cu_event) idle; /* events to be used again */
+    ti_cuda_nccl *nccl;       /* NULL: devices of other nodes are out of reach */
 } device;
-
-static const ti_memory_piece *memory_of(const device *d, const void *address)
-{
-    return ti_memories_find(&d->session->base.memory, address);
-}
 
 /* ---- copies */
 
-static ti_cu_side side_of(device *d, const ti_block *b)
+static ti_cu_result give(const device *d, int lane, const ti_block *to, const ti_block *from)
 {
-    const ti_memory_piece *m = memory_of(d, b->base);
-    ti_cu_side side = { .type = m ? TI_CU_MEMORY_DEVICE : TI_CU_MEMORY_HOST,
-                        .host = m ? NULL : b->base,
-                        .device = m ? (ti_cu_address)(uintptr_t)b->base : 0,
-                        .context = m ? m->handle : NULL,
-                        .pitch = b->count[1] > 1 ? b->stride[1] : b->run,
-                        .height = b->count[1] };
-    if (b->count[0] > 1) {
-        side.height = b->stride[0] / side.pitch;
-    }
-    return side;
-}
-
-/* Whether one call can express the block: planes are a whole number of rows apart. */
-static bool is_pitched(const device *d, const ti_block *b)
-{
-    const size_t pitch = b->count[1] > 1 ? b->stride[1] : b->run;
-    return pitch >= b->run && pitch <= d->context->pitch &&
-           (b->count[0] == 1 || (b->stride[0] % pitch == 0 && b->stride[0] / pitch >= b->count[1]));
-}
-
-static ti_cu_result copy_pitched(device *d, ti_cu_stream stream, const ti_block *to, const ti_block *from)
-{
-    const ti_cuda_api *cu = &d->session->cu;
-    ti_cu_copy c = {
-        .from = side_of(d, from), .to = side_of(d, to), .width = to->run, .height = to->count[1], .depth = to->count[0]
-    };
-    if (c.from.context && c.to.context && c.from.context != c.to.context) {
-        return cu->copy_peer(&c, stream);
-    }
-    c.from.context = c.to.context = NULL;
-    return cu->copy(&c, stream);
-}
-
-static ti_cu_result copy_run(device *d, ti_cu_stream stream, char *to, char *from, size_t bytes)
-{
-    const ti_cuda_api *cu = &d->session->cu;
-    const ti_memory_piece *there = memory_of(d, to), *here = memory_of(d, from);
-    const ti_cu_address target = (ti_cu_address)(uintptr_t)to, source = (ti_cu_address)(uintptr_t)from;
-    if (!here) {
-        return cu->to_device(target, from, bytes, stream);
-    }
-    if (!there) {
-        return cu->from_device(to, source, bytes, stream);
-    }
-    if (here->handle == there->handle) {
-        return cu->within(target, source, bytes, stream);
-    }
-    /* Among devices there are boxes only, whose rows are no longer than a pitch. */
-    ti_cu_result code = TI_CU_SUCCESS;
-    for (size_t at = 0; at < bytes && code == TI_CU_SUCCESS; at += d->context->pitch) {
-        const size_t n = TI_MIN(bytes - at, d->context->pitch);
-        const ti_block t = { to + at, n, { 1, 1 }, { n, n } }, f = { from + at, n, { 1, 1 }, { n, n } };
-        code = copy_pitched(d, stream, &t, &f);
-    }
-    return code;
-}
-
-/* Give a copy to a stream, in as few calls as can be. Runs and counts of both blocks are equal. */
-static ti_cu_result give(device *d, ti_cu_stream stream, const ti_block *to, const ti_block *from)
-{
-    ti_cu_result code = TI_CU_SUCCESS;
-    if (to->count[0] * to->count[1] > 1 && is_pitched(d, to) && is_pitched(d, from)) {
-        return copy_pitched(d, stream, to, from);
-    }
-    ti_block t = *to, f = *from;
-    t.count[0] = f.count[0] = 1;
-    for (size_t i = 0; i < to->count[0] && code == TI_CU_SUCCESS; i++) {
-        t.base = to->base + i * to->stride[0];
-        f.base = from->base + i * from->stride[0];
-        if (to->count[0] > 1 && to->count[1] > 1 && is_pitched(d, &t) && is_pitched(d, &f)) {
-            code = copy_pitched(d, stream, &t, &f);
-            continue;
-        }
-        for (size_t k = 0; k < to->count[1] && code == TI_CU_SUCCESS; k++) {
-            code = copy_run(d, stream, t.base + k * t.stride[1], f.base + k * f.stride[1], to->run);
-        }
-    }
-    return code;
+    return ti_cuda_give_copy(d->session, d->context, d->stream[lane].handle, to, from);
 }
 
 /* A slot that nobody uses; -1 if all are taken, or the run has failed as there is no memory for one. */
@@ -156,9 +77,9 @@ static void start_piece(device *d, int lane, ti_staged *staged, int slot)
                        .slot = slot };
     if (lane == FROM_HOST) {
         ti_layout_copy(&tight, &from);
-        code = code ? code : give(d, s->handle, &to, &tight);
+        code = code ? code : give(d, lane, &to, &tight);
     } else {
-        code = code ? code : give(d, s->handle, &tight, &from);
+        code = code ? code : give(d, lane, &tight, &from);
         o.home = to;
     }
     ti_accelerator_start(&d->base, lane, code, &o);
@@ -169,6 +90,9 @@ static void feed(ti_accelerator *base, int lane)
 {
     device *d = (device *)base;
     stream_state *s = &d->stream[lane];
+    if (lane == NETWORK && d->nccl) {
+        ti_cuda_nccl_turn(d->nccl);
+    }
     while (s->next < s->staged.count && ti_failure_get(base->failure) == TACIT_OK) {
         int slot = take_slot(d, s);
         if (slot < 0) {
@@ -205,7 +129,7 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
     ti_block t = *to, f = *from;
     (void)unused;
     ti_layout_match(&t, &f);
-    const bool there = memory_of(d, t.base), here = memory_of(d, f.base);
+    const bool there = ti_cuda_memory_of(d->session, t.base), here = ti_cuda_memory_of(d->session, f.base);
     const int lane = here && there ? AMONG : here ? TO_HOST : FROM_HOST;
     const ti_operation o = { .token = token, .given = ti_accelerator_now(&d->base), .slot = -1 };
     TI_ASSERT(here || there);
@@ -213,7 +137,7 @@ static void cuda_copy(ti_device *base, int unused, const ti_block *to, const ti_
         return;
     }
     if ((here && there) || ti_block_bytes(&t) == 0 || ti_cuda_is_pinned(d->session, here ? &t : &f)) {
-        ti_accelerator_start(&d->base, lane, give(d, d->stream[lane].handle, &t, &f), &o);
+        ti_accelerator_start(&d->base, lane, give(d, lane, &t, &f), &o);
     } else {
         ti_staged staged = { .to = t, .from = f, .token = token };
         ti_vec_push(&d->stream[lane].staged, staged);
@@ -341,6 +265,78 @@ static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
     ti_cuda_exit(d->session);
 }
 
+/* ---- collectives */
+
+static void cuda_exchange(ti_device *base, const ti_device_exchange *x, uint64_t token)
+{
+    device *d = (device *)base;
+    TI_ASSERT(d->nccl);
+    ti_cu_result code = ti_cuda_enter(d->session, d->context);
+    if (code == TI_CU_SUCCESS) {
+        ti_cuda_nccl_exchange(d->nccl, x, token);
+        ti_cuda_exit(d->session);
+    } else {
+        ti_accelerator_fail(&d->base, NULL, "cannot be started", code);
+    }
+}
+
+bool ti_cuda_may_connect(ti_strbuf *why)
+{
+    ti_nccl_api nccl;
+    return ti_nccl_load(&nccl, why);
+}
+
+bool ti_cuda_make_id(void *id, ti_strbuf *why)
+{
+    ti_nccl_api nccl;
+    ti_nccl_id made;
+    const int code = ti_nccl_load(&nccl, why) ? nccl.make_id(&made) : TI_NCCL_SUCCESS;
+    if (code != TI_NCCL_SUCCESS) {
+        ti_strbuf_add(why, "%s", nccl.error_text(code));
+    }
+    TI_ASSERT(sizeof(made) == TI_CUDA_ID_BYTES);
+    memcpy(id, &made, sizeof(made));
+    return code == TI_NCCL_SUCCESS;
+}
+
+bool ti_cuda_connect(ti_device *base, int node, int nodes, const void *id, ti_strbuf *why)
+{
+    device *d = (device *)base;
+    const ti_cuda_nccl_desc desc = { &d->base, d->session, d->context, d->stream[NETWORK].handle, NETWORK };
+    if (ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS) {
+        d->nccl = ti_cuda_nccl_create(&desc, node, nodes, id, why);
+        ti_cuda_exit(d->session);
+    }
+    return d->nccl != NULL;
+}
+
+void ti_cuda_disconnect(ti_device *base)
+{
+    device *d = (device *)base;
+    bool entered = d->nccl && ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS;
+    if (d->nccl) {
+        ti_cuda_nccl_destroy(d->nccl);
+        d->nccl = NULL;
+    }
+    if (entered) {
+        ti_cuda_exit(d->session);
+    }
+}
+
+/* A collective may wait for nodes that have ended. */
+static void cuda_stop(ti_device *base)
+{
+    device *d = (device *)base;
+    bool entered = d->nccl && ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS;
+    if (d->nccl) {
+        ti_cuda_nccl_abort(d->nccl);
+    }
+    if (entered) {
+        ti_cuda_exit(d->session);
+    }
+    ti_accelerator_stop(base);
+}
+
 /* ---- memory */
 
 static tacit_status cuda_alloc(ti_device *base, size_t bytes, void **out)
@@ -385,7 +381,8 @@ static void end_stream(device *d, stream_state *s)
 static void cuda_destroy(ti_device *base)
 {
     device *d = (device *)base;
-    ti_accelerator_stop(base);
+    cuda_stop(base);
+    ti_cuda_disconnect(base);
     bool entered = ti_cuda_enter(d->session, d->context) == TI_CU_SUCCESS;
     for (int i = 0; i < LANES; i++) {
         end_stream(d, &d->stream[i]);
@@ -405,12 +402,13 @@ static void cuda_destroy(ti_device *base)
 static const ti_device_ops cuda_ops = {
     .name = "cuda",
     .destroy = cuda_destroy,
-    .stop = ti_accelerator_stop,
+    .stop = cuda_stop,
     .alloc = cuda_alloc,
     .free = cuda_free,
     .grow = ti_accelerator_grow,
     .copy = cuda_copy,
     .launch = cuda_launch,
+    .exchange = cuda_exchange,
     .poll = ti_accelerator_poll,
     .room = ti_accelerator_room,
     .await = ti_accelerator_await,

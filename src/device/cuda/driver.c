@@ -1,6 +1,6 @@
-/* Loading CUDA's driver and its compiler: see driver.h.
+/* Loading CUDA's driver, its compiler and NCCL: see driver.h.
  *
- * Both stay loaded: the driver keeps threads and memory that a second load would not find again. */
+ * All stay loaded: the driver keeps threads and memory that a second load would not find again. */
 #include "device/cuda/driver.h"
 
 #include <dlfcn.h>
@@ -31,6 +31,14 @@ static const char *find_compiler(void *library, ti_nvrtc_api *api)
 {
     const char *missing = NULL;
     TI_NVRTC_FUNCTIONS(FIND)
+    return missing;
+}
+
+static const char *find_nccl(void *library, ti_nccl_api *api)
+{
+    const char *missing = NULL;
+    TI_NCCL_FUNCTIONS(FIND)
+    FIND(error_text, ncclGetErrorString, )
     return missing;
 }
 
@@ -77,6 +85,22 @@ bool ti_nvrtc_load(ti_nvrtc_api *rtc, ti_strbuf *why)
     const char *missing = library ? find_compiler(library, rtc) : NULL;
     if (!library || missing) {
         ti_strbuf_add(why, "%s%s", missing ? "it has no " : "", missing ? missing : dlerror());
+        return false;
+    }
+    return true;
+}
+
+bool ti_nccl_load(ti_nccl_api *nccl, ti_strbuf *why)
+{
+    int version = 0;
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        ti_strbuf_add(why, "%s", dlerror());
+        return false;
+    }
+    const char *missing = find_nccl(library, nccl);
+    if (missing || nccl->version(&version) != TI_NCCL_SUCCESS || version < TI_NCCL_VERSION) {
+        ti_strbuf_add(why, "libnccl.so.2 is older than 2.14");
         return false;
     }
     return true;

@@ -1,8 +1,8 @@
-/* The functions of CUDA's driver and of NVRTC that are called, declared here: no toolkit is needed to build tacit, and
- * both libraries are loaded at run time.
+/* The functions of CUDA's driver, of NVRTC and of NCCL that are called, declared here: no toolkit is needed to build
+ * tacit, and the libraries are loaded at run time.
  *
- * Names, numbers and layouts are those of the driver's interface, which is stable; tests/unit/cuda_header_test.c
- * compares them with cuda.h where that is found. Any thread. */
+ * Names, numbers and layouts are those of their interfaces, which are stable; tests/unit/cuda_header_test.c compares
+ * them with cuda.h and nccl.h where these are found. Any thread. */
 #ifndef TI_CUDA_DRIVER_H
 #define TI_CUDA_DRIVER_H
 
@@ -116,10 +116,44 @@ typedef struct ti_nvrtc_api {
     TI_NVRTC_FUNCTIONS(TI_CUDA_MEMBER)
 } ti_nvrtc_api;
 
+typedef struct ncclComm *ti_nccl_comm;
+typedef struct ti_nccl_id {
+    char internal[128];
+} ti_nccl_id;
+/* ncclConfig_t as it was when it came, with version 2.14: later ones know it by its size and version. */
+typedef struct ti_nccl_config {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+} ti_nccl_config;
+enum { TI_NCCL_SUCCESS = 0, TI_NCCL_IN_PROGRESS = 7, TI_NCCL_INT8 = 0, TI_NCCL_VERSION = 21400 };
+#define TI_NCCL_MAGIC 0xcafebeefu
+
+#define TI_NCCL_FUNCTIONS(X)                                                                                           \
+    X(version, ncclGetVersion, (int *))                                                                                \
+    X(make_id, ncclGetUniqueId, (ti_nccl_id *))                                                                        \
+    X(init, ncclCommInitRankConfig, (ti_nccl_comm *, int, ti_nccl_id, int, ti_nccl_config *))                          \
+    X(state, ncclCommGetAsyncError, (ti_nccl_comm, int *))                                                             \
+    X(finalize, ncclCommFinalize, (ti_nccl_comm))                                                                      \
+    X(destroy, ncclCommDestroy, (ti_nccl_comm))                                                                        \
+    X(abort, ncclCommAbort, (ti_nccl_comm))                                                                            \
+    X(begin, ncclGroupStart, (void))                                                                                   \
+    X(end, ncclGroupEnd, (void))                                                                                       \
+    X(send, ncclSend, (const void *, size_t, int, int, ti_nccl_comm, ti_cu_stream))                                    \
+    X(receive, ncclRecv, (void *, size_t, int, int, ti_nccl_comm, ti_cu_stream))                                       \
+    X(all_gather, ncclAllGather, (const void *, void *, size_t, int, ti_nccl_comm, ti_cu_stream))                      \
+    X(broadcast, ncclBroadcast, (const void *, void *, size_t, int, int, ti_nccl_comm, ti_cu_stream))
+typedef struct ti_nccl_api {
+    TI_NCCL_FUNCTIONS(TI_CUDA_MEMBER)
+    const char *(*error_text)(int); /* ncclGetErrorString */
+} ti_nccl_api;
+
 /* False and a sentence in `why` if the driver is not there, or has no devices for us. */
 bool ti_cuda_load(ti_cuda_api *cu, ti_strbuf *why);
 /* False and the reason if NVRTC is not there. */
 bool ti_nvrtc_load(ti_nvrtc_api *rtc, ti_strbuf *why);
+/* False and the reason if NCCL is not there, or too old. */
+bool ti_nccl_load(ti_nccl_api *nccl, ti_strbuf *why);
 /* CUDA_ERROR_LAUNCH_FAILED, for instance; of static memory. */
 const char *ti_cuda_error_name(const ti_cuda_api *cu, ti_cu_result code);
 

@@ -64,6 +64,12 @@ static inline void ti_cuda_exit(const ti_cuda_session *session)
 tacit_status ti_cuda_memory_create(ti_cuda_session *session, const ti_cuda_context *context, size_t bytes, void **out);
 void ti_cuda_memory_destroy(ti_cuda_session *session, void *address);
 
+/* NULL: the address is not of a device of the session. */
+static inline const ti_memory_piece *ti_cuda_memory_of(const ti_cuda_session *session, const void *address)
+{
+    return ti_memories_find(&session->base.memory, address);
+}
+
 /* Registers memory of the host, if that is granted, and forgets it again. In any context. */
 void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes);
 void ti_cuda_unpin(ti_cuda_session *session, void *memory);

@@ -1,6 +1,6 @@
 /* The instruction graph, collectives: one instruction reads what this node gives and writes what it gets, in the host's
- * memory, or in that of the only device that executes the task, where the network reaches it. Partial results are
- * combined in the host's.
+ * memory, or in that of the only device that executes the task, where the network or the devices of other nodes reach
+ * it. Partial results are combined in the host's.
  *
  * A region that this node has and gets as a whole, in groups its group's part of it, lies in one allocation, so that a
  * network library can work in place. */
@@ -49,6 +49,13 @@ static const ti_boxes *contiguous_boxes(ti_instruction_graph *graph, const ti_co
     return boxes;
 }
 
+/* The memory that it is carried out in; *device: by which device, 0 for the network. */
+static int memory_of(const ti_instruction_graph *graph, const ti_task *task, int *device)
+{
+    *device = ti_instruction_collector(graph, task);
+    return *device ? ti_system_memory(graph->system, *device) : ti_instruction_receiver(graph, task);
+}
+
 void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_command *command)
 {
     const ti_task *task = command->task;
@@ -59,9 +66,10 @@ void ti_instruction_want_collective(ti_instruction_graph *graph, const ti_comman
         access = reads ? (int)i : access;
     }
     const ti_boxes *boxes = contiguous_boxes(graph, command);
+    int device;
+    const int memory = memory_of(graph, task, &device);
     for (size_t i = 0; i < boxes->count; i++) {
-        ti_instruction_want(graph, (ti_need){ task, access }, buffer, &boxes->data[i],
-                            ti_instruction_receiver(graph, task));
+        ti_instruction_want(graph, (ti_need){ task, access }, buffer, &boxes->data[i], memory);
     }
 }
 
@@ -95,7 +103,8 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     ti_instruction_box *place = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes->count);
     int *in = TI_ARENA_ARRAY(arena, int, boxes->count);
-    const int memory = ti_instruction_receiver(graph, command->task);
+    int device;
+    const int memory = memory_of(graph, command->task, &device);
     for (size_t i = 0; i < boxes->count; i++) {
         in[i] = ti_instruction_place_in(graph, buffer, &boxes->data[i], memory);
         place[i] = (ti_instruction_box){ ti_instruction_place(graph, buffer, &boxes->data[i], in[i]), boxes->data[i] };
@@ -104,6 +113,7 @@ void ti_instruction_compile_collective(ti_instruction_graph *graph, const ti_com
         ti_instruction_make_fresh(graph, command->task, buffer, &give[i], place_of(boxes, in, &give[i]));
     }
     ti_instruction *instruction = start_collective(graph, command->task, command->as.collective.what, buffer, place);
+    instruction->device = device;
     instruction->as.collective.sequence = command->as.collective.sequence;
     instruction->as.collective.places = (uint32_t)boxes->count;
     instruction->as.collective.give = give;

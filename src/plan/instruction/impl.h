@@ -165,6 +165,9 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 /* The memory that the messages for a task of this node come to: the host's, or that of the only accelerator that
  * executes it, if the network reaches it. Called by graph.c and transfer.c, too. */
 int ti_instruction_receiver(const ti_instruction_graph *graph, const ti_task *task);
+/* The device that carries out collectives for a task with those of the other nodes, the same everywhere; 0: the network
+ * does. */
+int ti_instruction_collector(const ti_instruction_graph *graph, const ti_task *task);
 /* Place an execution of one piece if all that it needs but partial results has been allocated; whether it has. */
 bool ti_instruction_place_at_once(ti_instruction_graph *graph, const ti_command *command);
 /* Compile one if all that it needs has been allocated; whether it has. */

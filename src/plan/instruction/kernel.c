@@ -71,14 +71,23 @@ static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
     return task->shape->on_host || task->shape->one_device || devices_for(graph->system, task->shape).count == 1;
 }
 
-/* What placed tasks read may come by way of other nodes, which forward it from the host's memory. */
+/* The only device that executes a task, if it is an accelerator; else device 0. What placed tasks read may come by way
+ * of other nodes, which forward it from the host's memory. */
+static int only_accelerator(const ti_instruction_graph *graph, const ti_task *task)
+{
+    const int first = devices_for(graph->system, task->shape).first;
+    const bool is_only = task->shape->place == TI_PLACE_SPLIT && !task->shape->on_host && stays_whole(graph, task);
+    return is_only && ti_system_is_accelerator(graph->system, first) ? first : 0;
+}
+
 int ti_instruction_receiver(const ti_instruction_graph *graph, const ti_task *task)
 {
-    const ti_system *system = graph->system;
-    const int first = devices_for(system, task->shape).first;
-    const bool reaches = system->direct && task->shape->place == TI_PLACE_SPLIT && !task->shape->on_host &&
-                         stays_whole(graph, task) && ti_system_is_accelerator(system, first);
-    return reaches ? ti_system_memory(system, first) : TI_HOST_MEMORY;
+    return graph->system->direct ? ti_system_memory(graph->system, only_accelerator(graph, task)) : TI_HOST_MEMORY;
+}
+
+int ti_instruction_collector(const ti_instruction_graph *graph, const ti_task *task)
+{
+    return graph->system->nccl ? only_accelerator(graph, task) : 0;
 }
 
 static bool has_access_in_parts(const ti_shape *shape)
