@@ -1,5 +1,5 @@
-/* Collectives on their way to the communicator, or to devices that carry them out among themselves: started in the order
- * of their sequence numbers, which is the same on every node.
+/* Collectives on their way to the communicator, or to devices that carry them out among themselves: started in the
+ * order of their sequence numbers, which is the same on every node.
  *
  * One that is ready before its turn waits here. Those before it wait for nothing that comes after it, so every one
  * gets its turn. Executor role. */
