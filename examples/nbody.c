@@ -5,10 +5,11 @@
  * *its own* velocities. `drift` moves each body: it reads and updates only its own. From that tacit knows that after
  * each drift every node needs the positions of all others, and sends them.
  *
- * The final positions are the same, bit for bit, on any number of nodes and threads, because the pull on a body is
- * always summed in the order of the bodies and each body's arithmetic is independent of which others are computed
- * next to it. That also needs a compiler that does not fuse or reorder what the source says: no -ffast-math, and no
- * contraction of a * b + c, which GCC leaves alone in ISO C mode and clang does when told so here. */
+ * The final positions are the same, bit for bit, on any number of nodes and threads and on any device, because the pull
+ * on a body is always summed in the same order: in PARTS parts, of which part k has the bodies k, k + PARTS, and so on.
+ * So a GPU can have a thread for each part, and is busy with few bodies, too. That also needs a compiler that does not
+ * fuse or reorder what the source says: no -ffast-math, and no contraction of a * b + c, which GCC leaves alone in ISO
+ * C mode and clang does when told so here. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -24,39 +25,55 @@
 
 static const double AU_KM = 149597870.7;
 
-/* The kernels for OpenCL and CUDA devices. The work-items of a group share a tile of positions and masses; each
- * sums the pull on its own body, in the order of the bodies. */
+/* The kernels for OpenCL and CUDA devices. The work-items of a group share a tile of positions and masses, as arrays of
+ * coordinates. Each of the PARTS of a body sums its part of the pull; then halves are added to halves. */
 #define KERNELS                                                                                                        \
     "struct vec3 { double x, y, z; };\n"                                                                               \
-    "struct body { struct vec3 p; double m; };\n"                                                                      \
     "TACIT_KERNEL kick(TACIT_VIEW(P), TACIT_VIEW(M), TACIT_VIEW(V), TACIT_CHUNK(c), TACIT_VALUE(struct step, s),\n"    \
-    "                  TACIT_SCRATCH(struct body, tile))\n"                                                            \
+    "                  TACIT_SCRATCH(double, x))\n"                                                                    \
     "{\n"                                                                                                              \
-    "    const ulong i = TACIT_INDEX(c, 0), size = TACIT_GROUP_SIZE(0), own = TACIT_GROUP_ID(0);\n"                    \
+    "    const ulong i = TACIT_INDEX(c, 0), part = TACIT_GROUP_ID(1), parts = TACIT_GROUP_SIZE(1);\n"                  \
+    "    const ulong size = TACIT_GROUP_SIZE(0) * parts, own = TACIT_GROUP_ID(0) * parts + part;\n"                    \
+    "    TACIT_SHARED double *y = x + size, *z = y + size, *m = z + size;\n"                                           \
     "    const struct vec3 here = TACIT_GET1(struct vec3, P, i < c.max[0] ? i : c.min[0]);\n"                          \
     "    double ax = 0, ay = 0, az = 0;\n"                                                                             \
     "    for (ulong first = 0; first < s.bodies; first += size) {\n"                                                   \
     "        const ulong count = min(size, s.bodies - first);\n"                                                       \
     "        TACIT_BARRIER();\n"                                                                                       \
     "        if (own < count) {\n"                                                                                     \
-    "            tile[own].p = TACIT_GET1(struct vec3, P, first + own);\n"                                             \
-    "            tile[own].m = TACIT_GET1(double, M, first + own);\n"                                                  \
+    "            const struct vec3 there = TACIT_GET1(struct vec3, P, first + own);\n"                                 \
+    "            x[own] = there.x;\n"                                                                                  \
+    "            y[own] = there.y;\n"                                                                                  \
+    "            z[own] = there.z;\n"                                                                                  \
+    "            m[own] = TACIT_GET1(double, M, first + own);\n"                                                       \
     "        }\n"                                                                                                      \
     "        TACIT_BARRIER();\n"                                                                                       \
-    "        for (ulong l = 0; l < count; l++) {\n"                                                                    \
-    "            const double dx = tile[l].p.x - here.x, dy = tile[l].p.y - here.y, dz = tile[l].p.z - here.z;\n"      \
+    "        for (ulong l = part; l < count; l += parts) {\n"                                                          \
+    "            const double dx = x[l] - here.x, dy = y[l] - here.y, dz = z[l] - here.z;\n"                           \
     "            const double r2 = dx * dx + dy * dy + dz * dz + s.softening2;\n"                                      \
-    "            const double w = tile[l].m / (r2 * sqrt(r2));\n"                                                      \
+    "            const double w = m[l] / (r2 * sqrt(r2));\n"                                                           \
     "            ax += w * dx;\n"                                                                                      \
     "            ay += w * dy;\n"                                                                                      \
     "            az += w * dz;\n"                                                                                      \
     "        }\n"                                                                                                      \
     "    }\n"                                                                                                          \
-    "    if (i < c.max[0]) {\n"                                                                                        \
+    "    TACIT_BARRIER();\n"                                                                                           \
+    "    x[own] = ax;\n"                                                                                               \
+    "    y[own] = ay;\n"                                                                                               \
+    "    z[own] = az;\n"                                                                                               \
+    "    for (ulong width = parts / 2; width > 0; width /= 2) {\n"                                                     \
+    "        TACIT_BARRIER();\n"                                                                                       \
+    "        if (part < width) {\n"                                                                                    \
+    "            x[own] += x[own + width];\n"                                                                          \
+    "            y[own] += y[own + width];\n"                                                                          \
+    "            z[own] += z[own + width];\n"                                                                          \
+    "        }\n"                                                                                                      \
+    "    }\n"                                                                                                          \
+    "    if (i < c.max[0] && part == 0) {\n"                                                                           \
     "        struct vec3 v = TACIT_GET1(struct vec3, V, i);\n"                                                         \
-    "        v.x += s.kick * ax;\n"                                                                                    \
-    "        v.y += s.kick * ay;\n"                                                                                    \
-    "        v.z += s.kick * az;\n"                                                                                    \
+    "        v.x += s.kick * x[own];\n"                                                                                \
+    "        v.y += s.kick * y[own];\n"                                                                                \
+    "        v.z += s.kick * z[own];\n"                                                                                \
     "        TACIT_AT1(struct vec3, V, i) = v;\n"                                                                      \
     "    }\n"                                                                                                          \
     "}\n"                                                                                                              \
@@ -72,7 +89,9 @@ static const double AU_KM = 149597870.7;
     "    }\n"                                                                                                          \
     "}\n"
 
-enum { GROUP = 64, TILE_BYTES = GROUP * 4 * sizeof(double) };
+/* Parts of a sum, a power of two: enough that some thousand bodies make a GPU busy, and no more than pays with a
+ * million. Bodies of a group, and what it shares. */
+enum { PARTS = 8, GROUP = 32, TILE_BYTES = GROUP * PARTS * 4 * sizeof(double), DRIFT_GROUP = 64 };
 
 TACIT_BOTH(
     nbody_source, KERNELS,
@@ -87,40 +106,62 @@ TACIT_BOTH(
 /* Bodies that are computed at once, so that the compiler can use vector registers: one lane per body. */
 enum { LANES = 8 };
 
-/* The pull of n bodies on `count` <= LANES bodies. All lanes do the same arithmetic in the same order of j, whatever
- * `count` is. */
+/* The sums of all parts, three for each lane. */
+struct sums {
+    double x[LANES], y[LANES], z[LANES];
+};
+
+/* The pull of one part of n bodies on LANES bodies. All lanes do the same arithmetic in the same order of j. */
+static void attract_part(const struct vec3 *position, const double *mass, size_t n, double softening2,
+                         const struct sums *here, size_t part, struct sums *restrict out)
+{
+    struct sums a = { 0 };
+    for (size_t j = part; j < n; j += PARTS) {
+#pragma GCC unroll 1 /* leaves the loop over the lanes to the vectoriser */
+        for (size_t l = 0; l < LANES; l++) {
+            double dx = position[j].x - here->x[l], dy = position[j].y - here->y[l], dz = position[j].z - here->z[l];
+            double r2 = dx * dx + dy * dy + dz * dz + softening2;
+            double w = mass[j] / (r2 * sqrt(r2));
+            a.x[l] += w * dx;
+            a.y[l] += w * dy;
+            a.z[l] += w * dz;
+        }
+    }
+    *out = a;
+}
+
+/* The pull of n bodies on `count` <= LANES bodies. */
 static void attract(const struct vec3 *position, const double *mass, size_t n, double softening2, const struct vec3 *at,
                     size_t count, struct vec3 *restrict pull)
 {
-    double x[LANES], y[LANES], z[LANES], ax[LANES] = { 0 }, ay[LANES] = { 0 }, az[LANES] = { 0 };
+    struct sums here, sum[PARTS];
     for (size_t l = 0; l < LANES; l++) {
         const struct vec3 *p = &at[l < count ? l : count - 1];
-        x[l] = p->x, y[l] = p->y, z[l] = p->z;
+        here.x[l] = p->x, here.y[l] = p->y, here.z[l] = p->z;
     }
-    for (size_t j = 0; j < n; j++) {
-#pragma GCC unroll 1 /* leaves the loop over the lanes to the vectoriser */
-        for (size_t l = 0; l < LANES; l++) {
-            double dx = position[j].x - x[l], dy = position[j].y - y[l], dz = position[j].z - z[l];
-            double r2 = dx * dx + dy * dy + dz * dz + softening2;
-            double w = mass[j] / (r2 * sqrt(r2));
-            ax[l] += w * dx;
-            ay[l] += w * dy;
-            az[l] += w * dz;
-        }
-    }
+    for (size_t part = 0; part < PARTS; part++)
+        attract_part(position, mass, n, softening2, &here, part, &sum[part]);
+    for (size_t half = PARTS / 2; half > 0; half /= 2)
+        for (size_t part = 0; part < half; part++)
+            for (size_t l = 0; l < LANES; l++) {
+                sum[part].x[l] += sum[part + half].x[l];
+                sum[part].y[l] += sum[part + half].y[l];
+                sum[part].z[l] += sum[part + half].z[l];
+            }
     for (size_t l = 0; l < count; l++)
-        pull[l] = (struct vec3){ ax[l], ay[l], az[l] };
+        pull[l] = (struct vec3){ sum[0].x[l], sum[0].y[l], sum[0].z[l] };
 }
 
-/* Change the velocities of a chunk of the bodies. Views: all positions, all masses, the chunk's velocities. */
+/* Change the velocities of a chunk of the bodies. Views: all positions, all masses, the chunk's velocities. Parts of a
+ * sum are not worth a thread here: who has the first one makes all of them. */
 static void kick(const tacit_launch *k)
 {
     const struct step *s = k->args;
     const struct vec3 *position = &TACIT_GET1(struct vec3, k->view[0], 0);
     const double *mass = &TACIT_GET1(double, k->view[1], 0);
-    size_t n = k->view[0].box.max[0];
-    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i += LANES) {
-        size_t count = k->chunk.max[0] - i < LANES ? k->chunk.max[0] - i : LANES;
+    size_t n = k->view[0].box.max[0], end = k->chunk.min[1] == 0 ? k->chunk.max[0] : 0;
+    for (size_t i = k->chunk.min[0]; i < end; i += LANES) {
+        size_t count = end - i < LANES ? end - i : LANES;
         struct vec3 pull[LANES];
         attract(position, mass, n, s->softening2, position + i, count, pull);
         for (size_t l = 0; l < count; l++) {
@@ -193,25 +234,26 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
     struct step step = { .drift = o->dt, .softening2 = softening2_of(o), .bodies = n };
     const tacit_task kick_them = {
         .name = "kick",
-        .range = TACIT_RANGE(n),
+        .range = TACIT_RANGE(n, PARTS), /* split over nodes and devices along the bodies */
         .kernel = { .host = kick,
                     .opencl = { .source = nbody_source,
                                 .entry = "kick",
-                                .group = { GROUP },
+                                .group = { GROUP, PARTS },
                                 .local_bytes = TILE_BYTES },
                     .cuda = { .source = nbody_source,
                               .entry = "kick",
-                              .group = { GROUP },
+                              .group = { GROUP, PARTS },
                               .local_bytes = TILE_BYTES } },
         TACIT_ARGS(step),
-        .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()), tacit_update(V, tacit_one_to_one()) },
+        .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()),
+                    tacit_update(V, tacit_components(tacit_dim(0), tacit_full(), tacit_full())) },
     };
     const tacit_task drift_them = {
         .name = "drift",
         .range = TACIT_RANGE(n),
         .kernel = { .host = drift,
-                    .opencl = { .source = nbody_source, .entry = "drift", .group = { GROUP } },
-                    .cuda = { .source = nbody_source, .entry = "drift", .group = { GROUP } } },
+                    .opencl = { .source = nbody_source, .entry = "drift", .group = { DRIFT_GROUP } },
+                    .cuda = { .source = nbody_source, .entry = "drift", .group = { DRIFT_GROUP } } },
         TACIT_ARGS(step),
         .access = { tacit_read(V, tacit_one_to_one()), tacit_update(P, tacit_one_to_one()) },
     };
@@ -238,16 +280,19 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
 
 static struct vec3 sequential_pull(const struct bodies *b, const struct vec3 *position, size_t i, double softening2)
 {
-    struct vec3 a = { 0 };
+    struct vec3 a[PARTS] = { 0 };
     for (size_t j = 0; j < b->count; j++) {
         struct vec3 d = sub3(position[j], position[i]);
         double r2 = d.x * d.x + d.y * d.y + d.z * d.z + softening2;
         double w = b->mass[j] / (r2 * sqrt(r2));
-        a.x += w * d.x;
-        a.y += w * d.y;
-        a.z += w * d.z;
+        a[j % PARTS].x += w * d.x;
+        a[j % PARTS].y += w * d.y;
+        a[j % PARTS].z += w * d.z;
     }
-    return a;
+    for (size_t half = PARTS / 2; half > 0; half /= 2)
+        for (size_t k = 0; k < half; k++)
+            a[k] = (struct vec3){ a[k].x + a[k + half].x, a[k].y + a[k + half].y, a[k].z + a[k + half].z };
+    return a[0];
 }
 
 static void sequential_kick(const struct bodies *b, const struct vec3 *position, struct vec3 *velocity, double dt,

@@ -143,7 +143,7 @@ typedef struct tacit_config {
      * its two halves, "cuda:0" the first that CUDA's driver has. A node's accelerators are all of OpenCL or all
      * of CUDA. Where the list does not name the host, its cores run host tasks, and tasks that have a kernel for
      * them only. Nodes may differ. */
-    const char *devices; /* TACIT_DEVICES: at most 32 devices; NULL: what host_devices says */
+    const char *devices; /* TACIT_DEVICES: at most 32 devices; NULL: what host_devices says, or "auto" */
     /* The older way to say "host:2" or "host:2:discrete". */
     const char *host_devices; /* TACIT_HOST_DEVICES: "2" or "2:discrete"; NULL: "1" */
     /* How many horizons submission may be ahead of execution. More lets a program with short tasks

@@ -60,7 +60,7 @@ static const row table[] = {
         "TACIT_DEVICES", devices,
         "auto, or a list of host, host:COUNT, host:COUNT:discrete, cuda:INDEX, opencl:INDEX, opencl:INDEX/PARTS, each "
         "perhaps with *WEIGHT",
-        "host",
+        "auto, but host in dry runs and with checks of kernels",
         "devices that run kernels: auto are the GPUs, dealt out among the nodes of a machine, or the cores; a list has "
         "the cores, as several devices or with memories of their own, CUDA's or OpenCL's; a weight of 1 to 1000 (else "
         "1) says how large a part of a node's work is theirs"),

@@ -13,6 +13,7 @@
 typedef struct ti_cuda_fact {
     char name[128];
     uint64_t memory;  /* bytes */
+    double bandwidth; /* of it, bytes per second by its clock; 0: not known */
     int units;        /* multiprocessors */
     int major, minor; /* compute capability */
 } ti_cuda_fact;

@@ -21,7 +21,7 @@ typedef struct ti_opencl_fact {
     char name[128], platform[128];
     uint64_t memory; /* bytes */
     int units;       /* that compute */
-    bool is_gpu;
+    bool is_gpu, has_doubles;
 } ti_opencl_fact;
 
 bool ti_opencl_is_built(void);

@@ -56,14 +56,20 @@ static void choose_mode(const tacit_config *c, const ti_comm *comm, bool is_dry,
     out->mode = is_dry ? TI_RUN_INLINE : out->mode; /* with the workers that a live run would have */
 }
 
+/* Plans do not depend on the machine, and checks look at kernels of the host. */
+static bool may_find_devices(const tacit_config *config, bool is_dry)
+{
+    return !is_dry && !config->bounds_check && !config->check_pure && ti_device_list_may_find();
+}
+
 /* Divide the workers among the host devices; each has at least one. */
-static bool choose_devices(const tacit_config *config, const ti_comm *comm, ti_choice *out, ti_strbuf *why)
+static bool choose_devices(const tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice *out, ti_strbuf *why)
 {
     ti_device_list *list = &out->list;
     if (!ti_device_list_parse(config->devices, config->host_devices, list, why)) {
         return false;
     }
-    if (list->automatic) {
+    if (list->automatic && (!list->unasked || may_find_devices(config, is_dry))) {
         ti_device_list_find(list);
         ti_device_list_deal(list, comm->local_node, comm->local_nodes);
     }
@@ -184,7 +190,8 @@ static uint32_t choose_spins(const ti_choice *choice)
     return crowded ? TI_SPINS_CROWDED : TI_SPINS_ROOMY;
 }
 
-/* A thread that wakes on a core of its own comes 30 to 50 us after the kernel that it waits for. */
+/* A thread that wakes on a core of its own comes 30 to 50 us after the kernel that it waits for. One that spins keeps
+ * the planner from its core, if the system has put both on one. */
 uint32_t ti_choose_yields(const ti_choice *choice, const ti_system *system)
 {
     enum { KERNELS_OF_ACCELERATORS_NS = 5 * 1000 * 1000 };
@@ -201,7 +208,7 @@ bool ti_choose(tacit_config *config, const ti_comm *comm, bool is_dry, ti_choice
     TI_ASSERT(out->workers >= 1);
     out->attended = is_attended(config, comm, out->mode, is_dry) && (comm->num_nodes > 1 || config->watchdog >= 0);
     bool good = choose_latency(config, why) && check_tile(config, why) && check_threads(config, comm, why) &&
-                choose_devices(config, comm, out, why);
+                choose_devices(config, comm, is_dry, out, why);
     if (good) {
         ti_pin_decide(&out->pin, count_threads(out));
         out->spins = choose_spins(out);

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_INDEX = 9999, MAX_WEIGHT = 1000 };
 
@@ -118,7 +119,8 @@ static bool parse_hosts(const char *text, ti_device_list *out)
 
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why)
 {
-    *out = (ti_device_list){ .hosts = devices ? 0 : 1, .host_weight = 1 };
+    const bool is_said = devices || hosts;
+    *out = (ti_device_list){ .hosts = devices ? 0 : 1, .host_weight = 1, .automatic = !is_said, .unasked = !is_said };
     if (devices && !parse_all(devices, out)) {
         ti_strbuf_add(why,
                       "TACIT_DEVICES is '%s', but must be auto, or a list, such as cuda:0,cuda:1,host or "
@@ -142,18 +144,29 @@ bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list
     return true;
 }
 
-/* OpenCL's processors are the host's cores. */
+/* OpenCL's processors are the host's cores, and programs compute with doubles. */
 static void find_opencl(ti_device_list *list)
 {
     enum { MAX_LOOKED_AT = 64 };
     ti_opencl_fact f, first = { .memory = 0 };
     for (int i = 0; i < MAX_LOOKED_AT && list->opencls < TI_MAX_DEVICES - 1 && ti_opencl_fact_of(i, &f); i++) {
-        if (f.is_gpu && (list->opencls == 0 || strcmp(f.platform, first.platform) == 0)) {
+        if (f.is_gpu && f.has_doubles && (list->opencls == 0 || strcmp(f.platform, first.platform) == 0)) {
             first = list->opencls == 0 ? f : first;
             list->weight[list->opencls] = 1;
             list->opencl[list->opencls++] = (ti_opencl_name){ i, 0, 1 };
         }
     }
+}
+
+bool ti_device_list_may_find(void)
+{
+    /* NVIDIA's, also under WSL, AMD's, and those of GPUs that can do more than draw. */
+    static const char *const files[] = { "/dev/nvidiactl", "/dev/dxg", "/dev/kfd", "/dev/dri/renderD128" };
+    bool any = false;
+    for (size_t i = 0; i < TI_COUNT(files) && !any; i++) {
+        any = access(files[i], F_OK) == 0;
+    }
+    return any;
 }
 
 void ti_device_list_find(ti_device_list *list)

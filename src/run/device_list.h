@@ -7,7 +7,8 @@
  *     auto                all GPUs that CUDA has, else those of OpenCL's first driver that has any, dealt out among the
  *                         nodes of the machine; else host
  *
- * Reading a list is pure; what a machine has is looked at for `auto` only. Any thread. */
+ * Without a setting it is `auto`, where files say that the machine has a GPU: programs need not wait for drivers that
+ * find none. Reading a list is pure; what a machine has is looked at for `auto` only. Any thread. */
 #ifndef TI_DEVICE_LIST_H
 #define TI_DEVICE_LIST_H
 
@@ -21,6 +22,7 @@ typedef struct ti_device_list {
     bool discrete;  /* each with a memory of its own */
     bool idle_host; /* the only one; it was not named */
     bool automatic; /* the rest is to be found: ti_device_list_find */
+    bool unasked;   /* by default, not because somebody said so */
     int opencls;
     ti_opencl_name opencl[TI_MAX_DEVICES];
     int cudas;
@@ -32,6 +34,8 @@ typedef struct ti_device_list {
 /* `devices` and `hosts` are TACIT_DEVICES and TACIT_HOST_DEVICES, each NULL if it is not set; the former counts. False
  * and a sentence in `why` if it means nothing. */
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why);
+/* Whether there may be GPUs, by the files of their drivers; takes microseconds. */
+bool ti_device_list_may_find(void);
 /* What `auto` is on this machine. */
 void ti_device_list_find(ti_device_list *list);
 /* The part of the devices found that node `local` of `nodes` on the machine gets: all have some, as many as can be, in

@@ -20,7 +20,6 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->mode = choice.mode;
     rt->attended = choice.attended;
     rt->comm->attended = choice.attended || choice.mode == TI_RUN_THREAD;
-    rt->progress.lot.spins = choice.spins;
     rt->share = choice.share;
     rt->progress.lot.nap_ns = (uint32_t)rt->comm->nap_ns;
     rt->progress.lot.role = &rt->executing;
@@ -29,6 +28,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->pin = choice.pin;
     ti_choose_system(&choice, &rt->system);
     rt->progress.lot.patience_ns = ti_choose_yields(&choice, &rt->system);
+    rt->progress.lot.spins = rt->progress.lot.patience_ns ? TI_SPINS_CROWDED : choice.spins;
     return good;
 }
 

@@ -37,6 +37,14 @@ int clock_gettime(clockid_t clock, struct timespec *out)
     return 0;
 }
 
+/* Whether there are files of a driver on this machine. */
+static _Atomic bool has_files;
+
+int access(const char *path, int mode)
+{
+    return strcmp(path, "/dev/nvidiactl") == 0 && atomic_load(&has_files) ? 0 : (int)syscall(SYS_access, path, mode);
+}
+
 /* ---- a program whose kernels are functions, or text */
 
 static void start(const tacit_launch *k)
@@ -202,6 +210,32 @@ static void what_matters_is_noticed(void **state)
         stub->reset(1);
         assert_int_equal(stub->live(), 0);
     }
+}
+
+/* Without a setting, where there are GPUs: all of them, but where kernels of the host are to be checked, or nothing
+ * runs at all. */
+static void gpus_are_the_default(void **state)
+{
+    static const tacit_config config[] = {
+        { .workers = 1 }, { .workers = 1, .bounds_check = 1 }, { .workers = 1, .check_pure = 1 }, { .dry_run = "2" }
+    };
+    (void)state;
+    for (int files = 0; files < 2; files++) {
+        for (size_t i = 0; i < TI_COUNT(config); i++) {
+            tacit_context *ctx;
+            atomic_store(&has_files, files);
+            stub->reset(3);
+            assert_int_equal(tacit_init(&config[i], &ctx), TACIT_OK);
+            assert_int_equal(ti_runtime_system(ctx->runtime)->accelerators, files && i == 0 ? cuda_devices() : 0);
+            assert_int_equal(tacit_finalize(ctx), TACIT_OK);
+        }
+    }
+    outcome o;
+    run(NULL, true, &o);
+    check_result(&o);
+    atomic_store(&has_files, false);
+    stub->reset(1);
+    assert_int_equal(stub->live(), 0);
 }
 
 /* ---- errors on one of two nodes, which wait for each other's messages */
@@ -683,6 +717,7 @@ static void kernels_are_given_ahead(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gpus_are_the_default),
         cmocka_unit_test(calls_are_few),
         cmocka_unit_test(large_copies_go_in_pieces),
         cmocka_unit_test(all_gpus_are_found),

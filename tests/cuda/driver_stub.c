@@ -499,11 +499,13 @@ ti_cu_result cuDeviceTotalMem_v2(size_t *out, ti_cu_device device)
 
 ti_cu_result cuDeviceGetAttribute(int *out, int attribute, ti_cu_device device)
 {
-    *out = attribute == TI_CU_CAPABILITY_MAJOR       ? 9
-           : attribute == TI_CU_CAPABILITY_MINOR     ? 0
-           : attribute == TI_CU_MULTIPROCESSOR_COUNT ? 7
-           : attribute == TI_CU_MAX_PITCH            ? 4096
-                                                     : 0;
+    *out = attribute == TI_CU_CAPABILITY_MAJOR          ? 9
+           : attribute == TI_CU_CAPABILITY_MINOR        ? 0
+           : attribute == TI_CU_MULTIPROCESSOR_COUNT    ? 7
+           : attribute == TI_CU_MEMORY_CLOCK_RATE       ? 1000000
+           : attribute == TI_CU_GLOBAL_MEMORY_BUS_WIDTH ? 4096
+           : attribute == TI_CU_MAX_PITCH               ? 4096
+                                                        : 0;
     return done(called("cuDeviceGetAttribute %d %d", attribute, device));
 }
 

@@ -49,13 +49,16 @@ static void lists_are_understood(void **state)
     assert_true(list.opencl[0].index == 7 && list.opencl[0].part == 0 && list.opencl[0].parts == 1);
     assert_true(list.opencl[1].index == 3 && list.opencl[1].part == 0 && list.opencl[1].parts == 2);
     assert_true(list.opencl[2].index == 3 && list.opencl[2].part == 1 && list.opencl[2].parts == 2);
-    assert_false(list.automatic);
+    assert_false(list.automatic || list.unasked);
     assert_true(list.host_weight == 1 && list.weight[0] == 1 && list.weight[2] == 1);
     list = parse("opencl:7*3,host:2:discrete*20,opencl:3/2*1000,opencl:0", NULL);
     assert_true(list.hosts == 2 && list.discrete && list.host_weight == 20 && list.opencls == 4);
     assert_true(list.weight[0] == 3 && list.weight[1] == 1000 && list.weight[2] == 1000 && list.weight[3] == 1);
     list = parse("cuda:1*2,cuda:0,host", NULL);
     assert_true(list.weight[0] == 2 && list.weight[1] == 1 && list.host_weight == 1 && !list.idle_host);
+    list = parse(NULL, NULL);
+    assert_true(list.automatic && list.unasked && list.hosts == 1 && !list.idle_host);
+    assert_false(parse(NULL, "2").automatic || parse("host", NULL).automatic || parse("auto", NULL).unasked);
     list = parse("auto", "2");
     assert_true(list.automatic && list.hosts == 1 && !list.idle_host && list.cudas == 0 && list.opencls == 0);
 }

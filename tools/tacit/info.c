@@ -168,8 +168,12 @@ static void print_cuda(void)
     for (int i = 0; ti_cuda_fact_of(i, &f); i++) {
         char name[32];
         snprintf(name, sizeof(name), "cuda:%d", i);
-        printf("  %-20s %s, %d multiprocessors, %.1f GiB of memory, compute capability %d.%d\n", name, f.name, f.units,
-               (double)f.memory / (1 << 30), f.major, f.minor);
+        printf("  %-20s %s, %d multiprocessors, %.1f GiB of memory", name, f.name, f.units,
+               (double)f.memory / (1 << 30));
+        if (f.bandwidth > 0) {
+            printf(" at %.2f TB/s", f.bandwidth / 1e12);
+        }
+        printf(", compute capability %d.%d\n", f.major, f.minor);
     }
 }
 

@@ -120,8 +120,9 @@ static json_t *cuda_devices(void)
     for (int i = 0; ti_cuda_fact_of(i, &f); i++) {
         char capability[32];
         snprintf(capability, sizeof(capability), "%d.%d", f.major, f.minor);
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:i, s:I}", "name", f.name, "capability", capability, "units",
-                                              f.units, "memory", (json_int_t)f.memory));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:i, s:I, s:f}", "name", f.name, "capability", capability, "units",
+                                        f.units, "memory", (json_int_t)f.memory, "memory_bandwidth", f.bandwidth));
     }
     return rows;
 }

@@ -23,7 +23,11 @@ bool ti_cuda_fact_of(int index, ti_cuda_fact *out)
         cu.attribute(&out->units, TI_CU_MULTIPROCESSOR_COUNT, device);
         cu.attribute(&out->major, TI_CU_CAPABILITY_MAJOR, device);
         cu.attribute(&out->minor, TI_CU_CAPABILITY_MINOR, device);
+        int khz = 0, bits = 0;
+        cu.attribute(&khz, TI_CU_MEMORY_CLOCK_RATE, device);
+        cu.attribute(&bits, TI_CU_GLOBAL_MEMORY_BUS_WIDTH, device);
         out->memory = memory;
+        out->bandwidth = 2.0 * 1e3 * khz * bits / 8; /* two words in each tick */
     }
     ti_strbuf_fini(&why);
     return there;
@@ -104,8 +108,9 @@ static void destroy(ti_cuda_session *s)
     for (int i = 0; i < s->contexts; i++) {
         s->cu.release(s->context[i].device);
     }
-    TI_ASSERT(s->pinned.count == 0);
+    TI_ASSERT(s->pinned.count == 0 && s->may_pin.count == 0);
     ti_vec_fini(&s->pinned);
+    ti_vec_fini(&s->may_pin);
     ti_free(s->context, (size_t)s->capacity * sizeof(*s->context));
     ti_session_fini(&s->base);
     TI_DELETE(s);
@@ -155,21 +160,24 @@ void ti_cuda_memory_destroy(ti_cuda_session *session, void *address)
 
 void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes)
 {
-    if (ti_cuda_enter(session, session->context) == TI_CU_SUCCESS) {
-        if (session->cu.host_register(memory, bytes, TI_CU_HOST_PORTABLE) == TI_CU_SUCCESS) {
-            ti_memories_add(&session->pinned, (ti_memory_piece){ .address = memory, .bytes = bytes });
-        }
-        ti_cuda_exit(session);
+    ti_memories_add(&session->may_pin, (ti_memory_piece){ .address = memory, .bytes = bytes });
+}
+
+static bool take_from(ti_memories *memories, void *memory)
+{
+    const ti_memory_piece *m = ti_memories_find(memories, memory);
+    const bool is_there = m && m->address == memory;
+    if (is_there) {
+        ti_memories_take(memories, memory);
     }
+    return is_there;
 }
 
 void ti_cuda_unpin(ti_cuda_session *session, void *memory)
 {
-    const ti_memory_piece *m = ti_memories_find(&session->pinned, memory);
-    if (!m || m->address != memory) {
+    if (take_from(&session->may_pin, memory) || !take_from(&session->pinned, memory)) {
         return;
     }
-    ti_memories_take(&session->pinned, memory);
     bool entered = ti_cuda_enter(session, session->context) == TI_CU_SUCCESS; /* not if the device is lost */
     session->cu.host_unregister(memory);
     if (entered) {
@@ -177,8 +185,21 @@ void ti_cuda_unpin(ti_cuda_session *session, void *memory)
     }
 }
 
-bool ti_cuda_is_pinned(const ti_cuda_session *session, const ti_block *block)
+/* What is not granted is not asked for again. */
+static void try_to_pin(ti_cuda_session *session, const void *address)
 {
+    const ti_memory_piece *m = ti_memories_find(&session->may_pin, address);
+    if (m) {
+        const ti_memory_piece piece = ti_memories_take(&session->may_pin, m->address);
+        if (session->cu.host_register(piece.address, piece.bytes, TI_CU_HOST_PORTABLE) == TI_CU_SUCCESS) {
+            ti_memories_add(&session->pinned, piece);
+        }
+    }
+}
+
+bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block)
+{
+    try_to_pin(session, block->base);
     const ti_memory_piece *m = ti_memories_find(&session->pinned, block->base);
     const size_t reach = (block->count[0] - 1) * block->stride[0] + (block->count[1] - 1) * block->stride[1] +
                          block->run;

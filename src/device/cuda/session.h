@@ -38,7 +38,8 @@ typedef struct ti_cuda_session {
     bool compiles;
     ti_cuda_context *context;
     int contexts, capacity;
-    ti_memories pinned; /* of the host, that was registered */
+    ti_memories pinned;  /* of the host, that is registered */
+    ti_memories may_pin; /* that will be when it is first copied from or to */
     TI_VEC(ti_cuda_kernel) kernel;
 } ti_cuda_session;
 
@@ -70,10 +71,12 @@ static inline const ti_memory_piece *ti_cuda_memory_of(const ti_cuda_session *se
     return ti_memories_find(&session->base.memory, address);
 }
 
-/* Registers memory of the host, if that is granted, and forgets it again. In any context. */
+/* Memory of the host that may be registered, which takes as long as to touch it: when a block of it is first asked for.
+ * And: it is forgotten. In any context. */
 void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes);
 void ti_cuda_unpin(ti_cuda_session *session, void *memory);
-bool ti_cuda_is_pinned(const ti_cuda_session *session, const ti_block *block);
+/* Whether the driver copies the block by itself. In a context. */
+bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
 const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,

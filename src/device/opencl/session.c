@@ -96,6 +96,9 @@ bool ti_opencl_fact_of(int index, ti_opencl_fact *out)
         out->memory = memory;
         out->units = (int)units;
         out->is_gpu = type & CL_DEVICE_TYPE_GPU;
+        cl_device_fp_config doubles = 0;
+        cl.clGetDeviceInfo(at.device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(doubles), &doubles, NULL);
+        out->has_doubles = doubles != 0;
     }
     ti_strbuf_fini(&why);
     return there;
