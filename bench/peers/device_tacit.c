@@ -371,7 +371,7 @@ peer_device *peer_tacit_open(const char *name, size_t bytes)
         exit(EXIT_FAILURE);
     }
     if (strncmp(name, "cuda", 4) == 0) {
-        w->pinner = ti_cuda_pinner(w->device);
+        w->pinner = ti_cuda_pinner(w->device, true);
         w->pinner.pin(w->pinner.user, w->host, bytes); /* as all large memory of a node that has GPUs */
     }
     if (!w->host || w->device->ops->alloc(w->device, bytes, &w->memory) != TACIT_OK ||

@@ -24,8 +24,9 @@ typedef struct ti_cuda_fact {
 bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *failure, ti_device **out,
                     ti_strbuf *why);
 /* Memory of the host that GPUs of this device's session copy from and to by themselves, without a detour: its users
- * have gone before the device. Executor role. */
-ti_pinner ti_cuda_pinner(ti_device *device);
+ * have gone before the device. That takes as long as to touch the memory: `at_once`, or when it is first copied, for
+ * programs that may not use devices at all. Executor role. */
+ti_pinner ti_cuda_pinner(ti_device *device, bool at_once);
 /* NCCL, by which the CUDA devices of all nodes reach each other, one of each node: libnccl.so.2, loaded when it is
  * asked for. False and the reason in `why` if it is not there. */
 enum { TI_CUDA_ID_BYTES = 128 };

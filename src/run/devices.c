@@ -48,7 +48,7 @@ static bool create_all(const ti_devices_desc *desc, ti_device **device, ti_strbu
         return false;
     }
     for (int d = 0; d < hosts; d++) {
-        device[d]->pinner = ti_cuda_pinner(device[hosts]);
+        device[d]->pinner = ti_cuda_pinner(device[hosts], !list->unasked);
     }
     return true;
 }

@@ -625,7 +625,7 @@ static void pinned_memory_is_copied_at_once(void **state)
         const ti_block at = { x, BYTES, { 1, 1 }, { BYTES, BYTES } },
                        from = { home, BYTES, { 1, 1 }, { BYTES, BYTES } }, row = { home + 4, 4, { 1, 3 }, { 0, 16 } },
                        there = { x, 4, { 1, 3 }, { 0, 4 } };
-        const ti_pinner pinner = ti_cuda_pinner(device);
+        const ti_pinner pinner = ti_cuda_pinner(device, true);
         stub->reset(7);
         stub->disturb("cuMemHostRegister_v2", fails, TI_CU_ERROR_OUT_OF_MEMORY, false);
         pinner.pin(pinner.user, home, BYTES);
@@ -669,7 +669,7 @@ static void devices_wait_for_each_other(void **state)
                        there = { y, BYTES, { 1, 1 }, { BYTES, BYTES } },
                        first = { home, BYTES, { 1, 1 }, { BYTES, BYTES } },
                        last = { back, BYTES, { 1, 1 }, { BYTES, BYTES } };
-        const ti_pinner pinner = ti_cuda_pinner(device[0]);
+        const ti_pinner pinner = ti_cuda_pinner(device[0], false);
         pinner.pin(pinner.user, home, BYTES);
         assert_false(device[0]->ops->await(device[0], device[1], 1)); /* nothing has been started */
         device[0]->ops->copy(device[0], 0, &here, &first, 1);

@@ -418,12 +418,12 @@ bool __wrap_ti_cuda_create(const int *index, int count, const char *cache, ti_fa
     return __real_ti_cuda_create(there, count, cache, failure, out, why) && put_before(out, count);
 }
 
-ti_pinner __real_ti_cuda_pinner(ti_device *device);
-ti_pinner __wrap_ti_cuda_pinner(ti_device *device);
+ti_pinner __real_ti_cuda_pinner(ti_device *device, bool at_once);
+ti_pinner __wrap_ti_cuda_pinner(ti_device *device, bool at_once);
 
-ti_pinner __wrap_ti_cuda_pinner(ti_device *device)
+ti_pinner __wrap_ti_cuda_pinner(ti_device *device, bool at_once)
 {
-    return __real_ti_cuda_pinner(((shadow *)device)->inner);
+    return __real_ti_cuda_pinner(((shadow *)device)->inner, at_once);
 }
 
 bool __real_ti_cuda_connect(ti_device *device, int node, int nodes, const void *id, ti_strbuf *why);

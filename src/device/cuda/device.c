@@ -471,9 +471,15 @@ bool ti_cuda_create(const int *index, int count, const char *cache, ti_failure *
 
 /* ---- the host's memory */
 
+static void pin_later(void *user, void *memory, size_t bytes)
+{
+    ti_cuda_may_pin(user, memory, bytes);
+}
+
 static void pin(void *user, void *memory, size_t bytes)
 {
-    ti_cuda_pin(user, memory, bytes);
+    pin_later(user, memory, bytes);
+    ti_cuda_pin(user, memory);
 }
 
 static void unpin(void *user, void *memory)
@@ -481,7 +487,7 @@ static void unpin(void *user, void *memory)
     ti_cuda_unpin(user, memory);
 }
 
-ti_pinner ti_cuda_pinner(ti_device *base)
+ti_pinner ti_cuda_pinner(ti_device *base, bool at_once)
 {
-    return (ti_pinner){ .user = ((device *)base)->session, .pin = pin, .unpin = unpin };
+    return (ti_pinner){ .user = ((device *)base)->session, .pin = at_once ? pin : pin_later, .unpin = unpin };
 }

@@ -158,7 +158,7 @@ void ti_cuda_memory_destroy(ti_cuda_session *session, void *address)
     session->cu.free((ti_cu_address)(uintptr_t)m.address);
 }
 
-void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes)
+void ti_cuda_may_pin(ti_cuda_session *session, void *memory, size_t bytes)
 {
     ti_memories_add(&session->may_pin, (ti_memory_piece){ .address = memory, .bytes = bytes });
 }
@@ -186,20 +186,21 @@ void ti_cuda_unpin(ti_cuda_session *session, void *memory)
 }
 
 /* What is not granted is not asked for again. */
-static void try_to_pin(ti_cuda_session *session, const void *address)
+void ti_cuda_pin(ti_cuda_session *session, const void *memory)
 {
-    const ti_memory_piece *m = ti_memories_find(&session->may_pin, address);
-    if (m) {
+    const ti_memory_piece *m = ti_memories_find(&session->may_pin, memory);
+    if (m && ti_cuda_enter(session, session->context) == TI_CU_SUCCESS) {
         const ti_memory_piece piece = ti_memories_take(&session->may_pin, m->address);
         if (session->cu.host_register(piece.address, piece.bytes, TI_CU_HOST_PORTABLE) == TI_CU_SUCCESS) {
             ti_memories_add(&session->pinned, piece);
         }
+        ti_cuda_exit(session);
     }
 }
 
 bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block)
 {
-    try_to_pin(session, block->base);
+    ti_cuda_pin(session, block->base);
     const ti_memory_piece *m = ti_memories_find(&session->pinned, block->base);
     const size_t reach = (block->count[0] - 1) * block->stride[0] + (block->count[1] - 1) * block->stride[1] +
                          block->run;

@@ -39,7 +39,7 @@ typedef struct ti_cuda_session {
     ti_cuda_context *context;
     int contexts, capacity;
     ti_memories pinned;  /* of the host, that is registered */
-    ti_memories may_pin; /* that will be when it is first copied from or to */
+    ti_memories may_pin; /* that may be */
     TI_VEC(ti_cuda_kernel) kernel;
 } ti_cuda_session;
 
@@ -71,11 +71,11 @@ static inline const ti_memory_piece *ti_cuda_memory_of(const ti_cuda_session *se
     return ti_memories_find(&session->base.memory, address);
 }
 
-/* Memory of the host that may be registered, which takes as long as to touch it: when a block of it is first asked for.
- * And: it is forgotten. In any context. */
-void ti_cuda_pin(ti_cuda_session *session, void *memory, size_t bytes);
+/* Memory of the host that may be registered; it is, as far as that is granted; it is forgotten. In any context. */
+void ti_cuda_may_pin(ti_cuda_session *session, void *memory, size_t bytes);
+void ti_cuda_pin(ti_cuda_session *session, const void *memory);
 void ti_cuda_unpin(ti_cuda_session *session, void *memory);
-/* Whether the driver copies the block by itself. In a context. */
+/* Whether the driver copies the block by itself: if its memory may be registered, it is now. */
 bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
