@@ -76,7 +76,7 @@ typedef struct ti_comm_stats {
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
-    uint64_t carried[TI_PATTERN_KINDS][2]; /* of them, by pattern: [0] as messages, [1] by the network's library */
+    uint64_t carried[TI_PATTERN_KINDS][TI_CARRIERS]; /* of them, by pattern; those of devices by their caller */
     ti_relay_stats relay;
     const char *error; /* a sentence, or NULL */
     /* The error is a message of another length than expected: nodes may have submitted different tasks. */

@@ -54,7 +54,7 @@ static void start_on_device(ti_collective_issue *issue, ti_device *device, const
     stats->collectives++;
     stats->collective_bytes_out += x->bytes_out;
     stats->collective_bytes_in += x->bytes_in;
-    stats->carried[x->what->pattern][1]++;
+    stats->carried[x->what->pattern][TI_BY_DEVICES]++;
     device->ops->exchange(device, &shares, token);
 }
 

@@ -30,6 +30,9 @@ typedef enum ti_pattern {
     TI_PATTERN_KINDS
 } ti_pattern;
 
+/* Who carries a collective out: messages between pairs of nodes, the network's library, or devices among themselves. */
+typedef enum ti_carrier { TI_BY_MESSAGES, TI_BY_LIBRARY, TI_BY_DEVICES, TI_CARRIERS } ti_carrier;
+
 static inline bool ti_pattern_combines(ti_pattern pattern)
 {
     return pattern == TI_PATTERN_REDUCE || pattern == TI_PATTERN_ALL_REDUCE;

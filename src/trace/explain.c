@@ -23,7 +23,7 @@ struct ti_explain {
     ti_map name_index; /* hash of the text to index, plus one */
     TI_VEC(row) rows;
     ti_map row_index; /* hash of the key to index, plus one */
-    uint64_t carried[TI_PATTERN_KINDS][2];
+    uint64_t carried[TI_PATTERN_KINDS][TI_CARRIERS];
     ti_explain_overlaps overlaps;
     ti_explain_windows windows;
     ti_explain_tilings tilings;
@@ -156,7 +156,7 @@ const ti_explain_edge *ti_explain_row(const ti_explain *explain, size_t index, u
     return &explain->rows.data[index].edge;
 }
 
-void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2])
+void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][TI_CARRIERS])
 {
     if (explain) {
         memcpy(explain->carried, carried, sizeof(explain->carried));
@@ -239,25 +239,31 @@ static void add_row(const row *r, const widths *w, int note, ti_strbuf *out)
     ti_strbuf_fini(&became);
 }
 
-/* The same command is a call of MPI or messages between pairs of nodes, whichever is expected to be faster. Nothing in
- * dry runs. */
+/* The same command is a call of MPI or of NCCL, or messages between pairs of nodes, whichever is expected to be faster.
+ * Nothing in dry runs. */
 static void add_carriers(const ti_explain *explain, ti_strbuf *out)
 {
-    const char *title = "Who carried collectives out on this node (TACIT_COLLECTIVE_SCHEDULE):\n";
+    static const struct {
+        ti_carrier carrier;
+        const char *name;
+    } by[] = { { TI_BY_DEVICES, "NCCL" },
+               { TI_BY_LIBRARY, "MPI" },
+               { TI_BY_MESSAGES, "messages between pairs of nodes" } };
+    const char *title = "Who carried collectives out on this node (TACIT_COLLECTIVE_SCHEDULE, TACIT_NCCL):\n";
     for (int p = 0; p < TI_PATTERN_KINDS; p++) {
-        uint64_t by_messages = explain->carried[p][0], by_mpi = explain->carried[p][1];
-        if (!by_messages && !by_mpi) {
-            continue;
+        const char *comma = "";
+        for (size_t i = 0; i < TI_COUNT(by); i++) {
+            const uint64_t times = explain->carried[p][by[i].carrier];
+            if (times && !*comma) {
+                ti_strbuf_add(out, "%s  %-10s ", title, ti_pattern_name((ti_pattern)p));
+                title = "";
+            }
+            if (times) {
+                ti_strbuf_add(out, "%s %" PRIu64 " by %s", comma, times, by[i].name);
+                comma = ",";
+            }
         }
-        ti_strbuf_add(out, "%s  %-10s ", title, ti_pattern_name((ti_pattern)p));
-        if (by_mpi) {
-            ti_strbuf_add(out, " %" PRIu64 " by MPI%s", by_mpi, by_messages ? "," : "");
-        }
-        if (by_messages) {
-            ti_strbuf_add(out, " %" PRIu64 " by messages between pairs of nodes", by_messages);
-        }
-        ti_strbuf_add(out, "\n");
-        title = "";
+        ti_strbuf_add(out, "%s", *comma ? "\n" : "");
     }
 }
 
@@ -392,9 +398,13 @@ static void add_json(const ti_explain *explain, const ti_system *system, ti_strb
     ti_strbuf_add(out, "%s],\n  \"carried_out\": [", explain->rows.count ? "\n  " : "");
     const char *comma = "";
     for (int p = 0; p < TI_PATTERN_KINDS; p++) {
-        if (explain->carried[p][0] || explain->carried[p][1]) {
-            ti_strbuf_add(out, "%s\n    {\"pattern\": \"%s\", \"by_mpi\": %" PRIu64 ", \"by_messages\": %" PRIu64 "}",
-                          comma, ti_pattern_name((ti_pattern)p), explain->carried[p][1], explain->carried[p][0]);
+        const uint64_t *by = explain->carried[p];
+        if (by[TI_BY_MESSAGES] || by[TI_BY_LIBRARY] || by[TI_BY_DEVICES]) {
+            ti_strbuf_add(out,
+                          "%s\n    {\"pattern\": \"%s\", \"by_mpi\": %" PRIu64 ", \"by_messages\": %" PRIu64
+                          ", \"by_nccl\": %" PRIu64 "}",
+                          comma, ti_pattern_name((ti_pattern)p), by[TI_BY_LIBRARY], by[TI_BY_MESSAGES],
+                          by[TI_BY_DEVICES]);
             comma = ",";
         }
     }

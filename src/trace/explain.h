@@ -49,9 +49,9 @@ void ti_explain_note_tiles(ti_explain *explain, const ti_explain_tiles *tiles);
 /* What TACIT_LATENCY=auto chose, and why. While nothing is planned. */
 void ti_explain_note_choice(ti_explain *explain, const char *sentence);
 
-/* How often collectives of each pattern were carried out: [0] as messages between pairs of nodes, [1] by MPI. Nothing
+/* How often collectives of each pattern were carried out, and by whom. Nothing
  * if `explain` is NULL. */
-void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][2]);
+void ti_explain_carried(ti_explain *explain, const uint64_t carried[TI_PATTERN_KINDS][TI_CARRIERS]);
 
 /* The rows, in the order in which they came up first: their peers and depth at most, all else in sum. */
 size_t ti_explain_rows(const ti_explain *explain);

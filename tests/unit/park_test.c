@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 enum { ROUNDS = 20000, THREADS = 4, ENOUGH = 100000 };
-enum { SLEEP_NS = 20 * 1000 * 1000 }; /* of who polls nothing: in park.c */
+#define SLEEP_NS (20ull * 1000 * 1000) /* of who polls nothing: in park.c */
 #define LONG_NS (600ull * 1000 * 1000 * 1000)
 
 typedef struct game {
@@ -228,27 +228,25 @@ static void who_polls_lets_others_look(void **state)
     assert_int_equal(atomic_load(&lot.napping), 0);
 }
 
-/* A thread with patience yields for so long, whatever the number of times; workers do not. */
+/* A thread with patience yields for so long, and not a number of times; workers do not. */
 static void patience_is_a_time(void **state)
 {
-    enum { SPINS = 4, MOST = 100000000 };
+    enum { SPINS = 4, YIELDS = 256, TIMES = 600 };
     (void)state;
-    ti_lot lot = { .spins = SPINS, .patience_ns = 20 * 1000 * 1000 };
+    ti_lot lot = { .spins = SPINS, .patience_ns = UINT32_MAX };
     ti_waiter w = { .can = TI_CAN_EXECUTE };
     const uint64_t begin = ti_clock_ns();
-    int rounds = 0;
-    while (ti_clock_ns() - begin < lot.patience_ns / 2 && rounds < MOST) {
-        ti_backoff(&w, &lot, ti_lot_ticket(&lot), false); /* a sleep takes as long as the patience */
-        rounds++;
+    for (int i = 0; i < TIMES; i++) {
+        ti_backoff(&w, &lot, ti_lot_ticket(&lot), false);
     }
-    assert_true(rounds > SPINS && rounds < MOST);
-    assert_true(w.since >= begin && w.since < begin + lot.patience_ns);
-    while (ti_clock_ns() - w.since < lot.patience_ns) {
-    }
+    assert_true(w.since >= begin);
+    assert_true(ti_clock_ns() - begin < (TIMES - SPINS - YIELDS) * SLEEP_NS); /* what it would have slept */
+    lot.patience_ns = 1;
     const uint64_t late = ti_clock_ns();
     ti_backoff(&w, &lot, ti_lot_ticket(&lot), false);
-    assert_true(ti_clock_ns() - late >= SLEEP_NS / 2); /* it sleeps now */
-    w = (ti_waiter){ .can = TI_CAN_RUN_ON(0) | TI_CAN_EXECUTE, .round = SPINS + 256 };
+    assert_true(ti_clock_ns() - late >= SLEEP_NS / 2);
+    lot.patience_ns = UINT32_MAX;
+    w = (ti_waiter){ .can = TI_CAN_RUN_ON(0) | TI_CAN_EXECUTE, .round = SPINS + YIELDS };
     const uint64_t worker = ti_clock_ns();
     ti_backoff(&w, &lot, ti_lot_ticket(&lot), false);
     assert_true(ti_clock_ns() - worker >= SLEEP_NS / 2 && w.since == 0);

@@ -305,11 +305,11 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     if (TI_UNLIKELY(code)) {
         fail_op(self, &o, self->shared.call, code);
     } else if (o.collective.share) {
-        comm->stats.carried[x->what->pattern][1]++;
+        comm->stats.carried[x->what->pattern][TI_BY_LIBRARY]++;
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
     } else {
-        comm->stats.carried[x->what->pattern][0]++;
+        comm->stats.carried[x->what->pattern][TI_BY_MESSAGES]++;
         if (ti_pattern_combines(x->what->pattern)) {
             ti_combining_start(&self->combining, x, token);
             combine(self);

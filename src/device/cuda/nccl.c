@@ -200,8 +200,8 @@ static ti_cu_result pack(const ti_cuda_nccl *n, const group *g, bool before)
     ti_cu_result code = TI_CU_SUCCESS;
     for (size_t i = 0; i < g->part.count; i++) {
         const part *p = &g->part.data[i];
-        char *at = n->packing + p->at;
         const bool is_packed = p->at != NOWHERE && is_given_here(n, g, p) == before;
+        char *at = is_packed ? address_of(n, g, p) : NULL;
         for (uint32_t k = 0; is_packed && k < p->is.blocks && code == TI_CU_SUCCESS; k++) {
             const ti_block *block = &g->block.data[p->block + k], tight = ti_staged_tight(block, at);
             code = ti_cuda_give_copy(n->is.session, n->is.context, n->is.stream, before ? &tight : block,
