@@ -5,10 +5,11 @@
  * *its own* velocities. `drift` moves each body: it reads and updates only its own. From that tacit knows that after
  * each drift every node needs the positions of all others, and sends them.
  *
- * The final positions are the same, bit for bit, on any number of nodes and threads, because the pull on a body is
- * always summed in the order of the bodies and each body's arithmetic is independent of which others are computed
- * next to it. That also needs a compiler that does not fuse or reorder what the source says: no -ffast-math, and no
- * contraction of a * b + c, which GCC leaves alone in ISO C mode and clang does when told so here. */
+ * The final positions are the same, bit for bit, on any number of nodes and threads and on any device, because the pull
+ * on a body is always summed in the same order: in some parts, of which part k of 8 has the bodies k, k + 8, and so on.
+ * So a GPU can have a thread for each part, and is busy with few bodies, too. That also needs a compiler that does not
+ * fuse or reorder what the source says: no -ffast-math, and no contraction of a * b + c, which GCC leaves alone in ISO
+ * C mode and clang does when told so here. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -24,36 +25,51 @@
 
 static const double AU_KM = 149597870.7;
 
-/* The kernels for OpenCL and CUDA devices. The work-items of a group share a tile of positions and masses; each
- * sums the pull on its own body, in the order of the bodies. */
+/* The kernels for OpenCL and CUDA devices. The work-items of a group share a tile of positions and masses, as arrays of
+ * coordinates. Each of a body's sums its part of the pull; then these are added up in order. */
 #define KERNELS                                                                                                        \
     "struct vec3 { double x, y, z; };\n"                                                                               \
-    "struct body { struct vec3 p; double m; };\n"                                                                      \
     "TACIT_KERNEL kick(TACIT_VIEW(P), TACIT_VIEW(M), TACIT_VIEW(V), TACIT_CHUNK(c), TACIT_VALUE(struct step, s),\n"    \
-    "                  TACIT_SCRATCH(struct body, tile))\n"                                                            \
+    "                  TACIT_SCRATCH(double, x))\n"                                                                    \
     "{\n"                                                                                                              \
-    "    const ulong i = TACIT_INDEX(c, 0), size = TACIT_GROUP_SIZE(0), own = TACIT_GROUP_ID(0);\n"                    \
+    "    const ulong i = TACIT_INDEX(c, 0);\n"                                                                         \
+    "    const uint part = TACIT_GROUP_ID(1), parts = TACIT_GROUP_SIZE(1);\n"                                          \
+    "    const uint size = TACIT_GROUP_SIZE(0) * parts, own = TACIT_GROUP_ID(0) * parts + part;\n"                     \
+    "    TACIT_SHARED double *y = x + size, *z = y + size, *m = z + size;\n"                                           \
     "    const struct vec3 here = TACIT_GET1(struct vec3, P, i < c.max[0] ? i : c.min[0]);\n"                          \
     "    double ax = 0, ay = 0, az = 0;\n"                                                                             \
     "    for (ulong first = 0; first < s.bodies; first += size) {\n"                                                   \
-    "        const ulong count = min(size, s.bodies - first);\n"                                                       \
+    "        const uint count = s.bodies - first < size ? (uint)(s.bodies - first) : size;\n"                          \
     "        TACIT_BARRIER();\n"                                                                                       \
     "        if (own < count) {\n"                                                                                     \
-    "            tile[own].p = TACIT_GET1(struct vec3, P, first + own);\n"                                             \
-    "            tile[own].m = TACIT_GET1(double, M, first + own);\n"                                                  \
+    "            const struct vec3 there = TACIT_GET1(struct vec3, P, first + own);\n"                                 \
+    "            x[own] = there.x;\n"                                                                                  \
+    "            y[own] = there.y;\n"                                                                                  \
+    "            z[own] = there.z;\n"                                                                                  \
+    "            m[own] = TACIT_GET1(double, M, first + own);\n"                                                       \
     "        }\n"                                                                                                      \
     "        TACIT_BARRIER();\n"                                                                                       \
-    "        for (ulong l = 0; l < count; l++) {\n"                                                                    \
-    "            const double dx = tile[l].p.x - here.x, dy = tile[l].p.y - here.y, dz = tile[l].p.z - here.z;\n"      \
+    "        for (uint l = part; l < count; l += parts) {\n"                                                           \
+    "            const double dx = x[l] - here.x, dy = y[l] - here.y, dz = z[l] - here.z;\n"                           \
     "            const double r2 = dx * dx + dy * dy + dz * dz + s.softening2;\n"                                      \
-    "            const double w = tile[l].m / (r2 * sqrt(r2));\n"                                                      \
+    "            const double w = m[l] / (r2 * sqrt(r2));\n"                                                           \
     "            ax += w * dx;\n"                                                                                      \
     "            ay += w * dy;\n"                                                                                      \
     "            az += w * dz;\n"                                                                                      \
     "        }\n"                                                                                                      \
     "    }\n"                                                                                                          \
-    "    if (i < c.max[0]) {\n"                                                                                        \
+    "    TACIT_BARRIER();\n"                                                                                           \
+    "    x[own] = ax;\n"                                                                                               \
+    "    y[own] = ay;\n"                                                                                               \
+    "    z[own] = az;\n"                                                                                               \
+    "    TACIT_BARRIER();\n"                                                                                           \
+    "    if (i < c.max[0] && part == 0) {\n"                                                                           \
     "        struct vec3 v = TACIT_GET1(struct vec3, V, i);\n"                                                         \
+    "        for (uint l = own + 1; l < own + parts; l++) {\n"                                                         \
+    "            ax += x[l];\n"                                                                                        \
+    "            ay += y[l];\n"                                                                                        \
+    "            az += z[l];\n"                                                                                        \
+    "        }\n"                                                                                                      \
     "        v.x += s.kick * ax;\n"                                                                                    \
     "        v.y += s.kick * ay;\n"                                                                                    \
     "        v.z += s.kick * az;\n"                                                                                    \
@@ -72,14 +88,18 @@ static const double AU_KM = 149597870.7;
     "    }\n"                                                                                                          \
     "}\n"
 
-enum { GROUP = 64, TILE_BYTES = GROUP * 4 * sizeof(double) };
+/* Parts of a sum, a power of two: so many that some thousand bodies make a GPU busy, and one for hundreds of thousands,
+ * which do anyway. It is a matter of how many bodies there are in all: so results do not depend on nodes. */
+enum { MOST_PARTS = 32, FEW_BODIES = 1 << 18, PARTS_OF_FEW = 8 };
+/* Work-items of a group: of one part for each body, of several, and of drifts. */
+enum { GROUP = 64, GROUP_OF_PARTS = 256 };
 
 TACIT_BOTH(
     nbody_source, KERNELS,
     /* The arguments of the kernels. Times are those of this kick and this drift. */
     struct step {
         double kick, drift, softening2;
-        uint64_t bodies;
+        uint64_t bodies, parts;
     };);
 
 /* ---------------------------------------------------------------- the physics, as kernels */
@@ -87,42 +107,63 @@ TACIT_BOTH(
 /* Bodies that are computed at once, so that the compiler can use vector registers: one lane per body. */
 enum { LANES = 8 };
 
-/* The pull of n bodies on `count` <= LANES bodies. All lanes do the same arithmetic in the same order of j, whatever
- * `count` is. */
-static void attract(const struct vec3 *position, const double *mass, size_t n, double softening2, const struct vec3 *at,
-                    size_t count, struct vec3 *restrict pull)
+/* The sums of all parts, three for each lane. */
+struct sums {
+    double x[LANES], y[LANES], z[LANES];
+};
+
+/* The pull of one part of the bodies on LANES of them. All lanes do the same arithmetic in the same order of j. */
+static void attract_part(const struct vec3 *position, const double *mass, const struct step *s, size_t part,
+                         const struct sums *here, struct sums *restrict out)
 {
-    double x[LANES], y[LANES], z[LANES], ax[LANES] = { 0 }, ay[LANES] = { 0 }, az[LANES] = { 0 };
-    for (size_t l = 0; l < LANES; l++) {
-        const struct vec3 *p = &at[l < count ? l : count - 1];
-        x[l] = p->x, y[l] = p->y, z[l] = p->z;
-    }
-    for (size_t j = 0; j < n; j++) {
+    struct sums a = { 0 };
+    for (size_t j = part; j < s->bodies; j += s->parts) {
 #pragma GCC unroll 1 /* leaves the loop over the lanes to the vectoriser */
         for (size_t l = 0; l < LANES; l++) {
-            double dx = position[j].x - x[l], dy = position[j].y - y[l], dz = position[j].z - z[l];
-            double r2 = dx * dx + dy * dy + dz * dz + softening2;
+            double dx = position[j].x - here->x[l], dy = position[j].y - here->y[l], dz = position[j].z - here->z[l];
+            double r2 = dx * dx + dy * dy + dz * dz + s->softening2;
             double w = mass[j] / (r2 * sqrt(r2));
-            ax[l] += w * dx;
-            ay[l] += w * dy;
-            az[l] += w * dz;
+            a.x[l] += w * dx;
+            a.y[l] += w * dy;
+            a.z[l] += w * dz;
         }
     }
-    for (size_t l = 0; l < count; l++)
-        pull[l] = (struct vec3){ ax[l], ay[l], az[l] };
+    *out = a;
 }
 
-/* Change the velocities of a chunk of the bodies. Views: all positions, all masses, the chunk's velocities. */
+/* The pull of all bodies on `count` <= LANES of them. */
+static void attract(const struct vec3 *position, const double *mass, const struct step *s, const struct vec3 *at,
+                    size_t count, struct vec3 *restrict pull)
+{
+    struct sums here, sum[MOST_PARTS];
+    for (size_t l = 0; l < LANES; l++) {
+        const struct vec3 *p = &at[l < count ? l : count - 1];
+        here.x[l] = p->x, here.y[l] = p->y, here.z[l] = p->z;
+    }
+    for (size_t part = 0; part < s->parts; part++)
+        attract_part(position, mass, s, part, &here, &sum[part]);
+    for (size_t part = 1; part < s->parts; part++)
+        for (size_t l = 0; l < LANES; l++) {
+            sum[0].x[l] += sum[part].x[l];
+            sum[0].y[l] += sum[part].y[l];
+            sum[0].z[l] += sum[part].z[l];
+        }
+    for (size_t l = 0; l < count; l++)
+        pull[l] = (struct vec3){ sum[0].x[l], sum[0].y[l], sum[0].z[l] };
+}
+
+/* Change the velocities of a chunk of the bodies. Views: all positions, all masses, the chunk's velocities. Parts of a
+ * sum are not worth a thread here: who has the first one makes all of them. */
 static void kick(const tacit_launch *k)
 {
     const struct step *s = k->args;
     const struct vec3 *position = &TACIT_GET1(struct vec3, k->view[0], 0);
     const double *mass = &TACIT_GET1(double, k->view[1], 0);
-    size_t n = k->view[0].box.max[0];
-    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i += LANES) {
-        size_t count = k->chunk.max[0] - i < LANES ? k->chunk.max[0] - i : LANES;
+    size_t end = k->chunk.min[1] == 0 ? k->chunk.max[0] : 0;
+    for (size_t i = k->chunk.min[0]; i < end; i += LANES) {
+        size_t count = end - i < LANES ? end - i : LANES;
         struct vec3 pull[LANES];
-        attract(position, mass, n, s->softening2, position + i, count, pull);
+        attract(position, mass, s, position + i, count, pull);
         for (size_t l = 0; l < count; l++) {
             struct vec3 *v = &TACIT_AT1(struct vec3, k->view[2], i + l);
             v->x += s->kick * pull[l].x;
@@ -150,8 +191,8 @@ static void drift(const tacit_launch *k)
 struct nbody_options {
     struct example_options common;
     const char *planets, *output, *png;
-    size_t bodies, steps, seed;
-    double dt, softening; /* not given: 0 and -1 */
+    size_t bodies, steps, seed, parts; /* no parts: by the number of bodies */
+    double dt, softening;              /* not given: 0 and -1 */
     bool no_energy;
 };
 
@@ -165,6 +206,11 @@ struct outcome {
 static double softening2_of(const struct nbody_options *o)
 {
     return o->softening * o->softening + 1e-200;
+}
+
+static size_t parts_of(const struct nbody_options *o, size_t bodies)
+{
+    return o->parts ? o->parts : bodies < FEW_BODIES ? PARTS_OF_FEW : 1;
 }
 
 /* A buffer with one element per body, which holds `init` at the start. */
@@ -190,21 +236,23 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
     tacit_buffer *M = create(ctx, "M", n, sizeof(double), b->mass);
 
     /* What a task points to is copied when it is submitted, so one description serves for all steps. */
-    struct step step = { .drift = o->dt, .softening2 = softening2_of(o), .bodies = n };
+    struct step step = { .drift = o->dt, .softening2 = softening2_of(o), .bodies = n, .parts = parts_of(o, n) };
+    const size_t group = step.parts == 1 ? GROUP : GROUP_OF_PARTS, tile = group * 4 * sizeof(double);
     const tacit_task kick_them = {
         .name = "kick",
-        .range = TACIT_RANGE(n),
+        .range = TACIT_RANGE(n, step.parts), /* split over nodes and devices along the bodies */
         .kernel = { .host = kick,
                     .opencl = { .source = nbody_source,
                                 .entry = "kick",
-                                .group = { GROUP },
-                                .local_bytes = TILE_BYTES },
+                                .group = { group / step.parts, step.parts },
+                                .local_bytes = tile },
                     .cuda = { .source = nbody_source,
                               .entry = "kick",
-                              .group = { GROUP },
-                              .local_bytes = TILE_BYTES } },
+                              .group = { group / step.parts, step.parts },
+                              .local_bytes = tile } },
         TACIT_ARGS(step),
-        .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()), tacit_update(V, tacit_one_to_one()) },
+        .access = { tacit_read(P, tacit_all()), tacit_read(M, tacit_all()),
+                    tacit_update(V, tacit_components(tacit_dim(0), tacit_full(), tacit_full())) },
     };
     const tacit_task drift_them = {
         .name = "drift",
@@ -236,25 +284,28 @@ static void simulate(tacit_context *ctx, const struct nbody_options *o, const st
 
 /* ---------------------------------------------------------------- the same, sequentially */
 
-static struct vec3 sequential_pull(const struct bodies *b, const struct vec3 *position, size_t i, double softening2)
+static struct vec3 sequential_pull(const struct bodies *b, const struct vec3 *position, size_t i, double softening2,
+                                   size_t parts)
 {
-    struct vec3 a = { 0 };
+    struct vec3 a[MOST_PARTS] = { 0 };
     for (size_t j = 0; j < b->count; j++) {
         struct vec3 d = sub3(position[j], position[i]);
         double r2 = d.x * d.x + d.y * d.y + d.z * d.z + softening2;
         double w = b->mass[j] / (r2 * sqrt(r2));
-        a.x += w * d.x;
-        a.y += w * d.y;
-        a.z += w * d.z;
+        a[j % parts].x += w * d.x;
+        a[j % parts].y += w * d.y;
+        a[j % parts].z += w * d.z;
     }
-    return a;
+    for (size_t k = 1; k < parts; k++)
+        a[0] = (struct vec3){ a[0].x + a[k].x, a[0].y + a[k].y, a[0].z + a[k].z };
+    return a[0];
 }
 
 static void sequential_kick(const struct bodies *b, const struct vec3 *position, struct vec3 *velocity, double dt,
-                            double softening2)
+                            double softening2, size_t parts)
 {
     for (size_t i = 0; i < b->count; i++) {
-        struct vec3 a = sequential_pull(b, position, i, softening2);
+        struct vec3 a = sequential_pull(b, position, i, softening2, parts);
         velocity[i].x += dt * a.x;
         velocity[i].y += dt * a.y;
         velocity[i].z += dt * a.z;
@@ -270,14 +321,14 @@ static bool is_right(const struct nbody_options *o, const struct bodies *b, cons
     memcpy(p, b->position, bytes);
     memcpy(v, b->velocity, bytes);
     for (size_t t = 0; t < o->steps; t++) {
-        sequential_kick(b, p, v, t == 0 ? 0.5 * o->dt : o->dt, softening2);
+        sequential_kick(b, p, v, t == 0 ? 0.5 * o->dt : o->dt, softening2, parts_of(o, b->count));
         for (size_t i = 0; i < b->count; i++) {
             p[i].x += o->dt * v[i].x;
             p[i].y += o->dt * v[i].y;
             p[i].z += o->dt * v[i].z;
         }
     }
-    sequential_kick(b, p, v, 0.5 * o->dt, softening2);
+    sequential_kick(b, p, v, 0.5 * o->dt, softening2, parts_of(o, b->count));
     bool good = memcmp(p, out->position, bytes) == 0 && memcmp(v, out->velocity, bytes) == 0;
     free(p);
     free(v);
@@ -420,7 +471,18 @@ static bool show(tacit_context *ctx, const struct nbody_options *o, const struct
 
 /* ---------------------------------------------------------------- options and main */
 
-enum { KEY_PLUMMER = 1, KEY_PLANETS, KEY_STEPS, KEY_DT, KEY_SEED, KEY_SOFTENING, KEY_OUTPUT, KEY_PNG, KEY_NO_ENERGY };
+enum {
+    KEY_PLUMMER = 1,
+    KEY_PLANETS,
+    KEY_STEPS,
+    KEY_DT,
+    KEY_SEED,
+    KEY_SOFTENING,
+    KEY_PARTS,
+    KEY_OUTPUT,
+    KEY_PNG,
+    KEY_NO_ENERGY
+};
 
 static const struct argp_option option_list[] = {
     { "plummer", KEY_PLUMMER, "N", 0, "A Plummer sphere of N bodies (default, 1024), in units G = M = 1, E = -1/4", 1 },
@@ -430,6 +492,10 @@ static const struct argp_option option_list[] = {
     { "steps", KEY_STEPS, "NUMBER", 0, "Number of steps (100; planets: to the file's second date)", 2 },
     { "dt", KEY_DT, "TIME", 0, "Length of a step (1/256; planets: 1/32 day)", 2 },
     { "softening", KEY_SOFTENING, "LENGTH", 0, "Softening of the force (0.01; planets: 0)", 2 },
+    { "parts", KEY_PARTS, "NUMBER", 0,
+      "Sum each pull in so many parts, a power of two up to 32 (8, or 1 from 262144 bodies on); a GPU computes them "
+      "at once",
+      2 },
     { "no-energy", KEY_NO_ENERGY, NULL, 0,
       "Leave the energies out, which one core sums over all pairs: with a million bodies that takes half an hour", 3 },
     { "output", KEY_OUTPUT, "FILE", 0, "Write the final positions as text, with all digits", 3 },
@@ -440,6 +506,7 @@ static const struct argp_option option_list[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct nbody_options *o = state->input;
+    error_t error;
     switch (key) {
     case KEY_PLUMMER:
         return example_parse_size(state, "--plummer", arg, 2, 100000000, &o->bodies);
@@ -451,6 +518,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return example_parse_real(state, "--dt", arg, 1e-12, 1e12, &o->dt);
     case KEY_SOFTENING:
         return example_parse_real(state, "--softening", arg, 0, 1e12, &o->softening);
+    case KEY_PARTS:
+        error = example_parse_size(state, "--parts", arg, 1, MOST_PARTS, &o->parts);
+        if (!error && (o->parts & (o->parts - 1)) != 0)
+            argp_error(state, "--parts wants a power of two up to %d, not '%s'", MOST_PARTS, arg), error = EINVAL;
+        return error;
     case KEY_PLANETS:
         o->planets = arg;
         return 0;

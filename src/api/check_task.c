@@ -165,20 +165,19 @@ static tacit_status check_everywhere(const place *p)
     return TACIT_OK;
 }
 
-int ti_unmapped_dim(const tacit_task *task, const tacit_access *access, int dims)
+unsigned ti_unmapped_dims(const tacit_task *task, const tacit_access *access)
 {
     bool used[3] = { false, false, false };
+    unsigned unmapped = 0;
     for (int d = 0; d < access->buffer->info->dims; d++) {
         if (ti_component_follows(&access->mapper.c[d])) {
             used[access->mapper.c[d].dim] = true;
         }
     }
-    for (int k = 0; k < TI_MIN(dims, task->range.dims); k++) {
-        if (!used[k] && task->range.size[k] > 1) {
-            return k;
-        }
+    for (int k = 0; k < task->range.dims; k++) {
+        unmapped |= (unsigned)(!used[k] && task->range.size[k] > 1) << k;
     }
-    return -1;
+    return unmapped;
 }
 
 /* Several chunks must not write the same element, whatever the number of nodes. */
@@ -212,13 +211,13 @@ static tacit_status check_write(const place *p)
         used[c->dim] = true;
     }
     int split_dims = ti_task_is_placed(p->task) ? 0 : p->task->hint.split == TACIT_SPLIT_2D ? 2 : 1;
-    int k = ti_unmapped_dim(p->task, p->access, split_dims);
-    if (k >= 0) {
+    const unsigned shared = ti_unmapped_dims(p->task, p->access) & ((1u << split_dims) - 1);
+    if (shared) {
         return refuse(
             p, TACIT_ERROR_OVERLAP,
             "the task is split along dimension %d, which the write mapper does not use, so nodes would write the same "
             "elements; map it, place the task on a node, or use tacit_replicated()",
-            k);
+            __builtin_ctz(shared));
     }
     return TACIT_OK;
 }

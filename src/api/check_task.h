@@ -26,9 +26,9 @@ static inline bool ti_mode_writes(int mode)
     return mode == TACIT_WRITE || mode == TACIT_UPDATE;
 }
 
-/* The first dimension of the task, below `dims`, that has items and no component of the access follows: items that
- * differ in it only touch the same. -1: there is none. */
-int ti_unmapped_dim(const tacit_task *task, const tacit_access *access, int dims);
+/* Bits: the dimensions of the task that have several items and that no component of the access follows. Items that
+ * differ in these alone touch the same. */
+unsigned ti_unmapped_dims(const tacit_task *task, const tacit_access *access);
 
 /* What a check has found out. */
 typedef struct ti_checked {

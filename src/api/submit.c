@@ -18,12 +18,22 @@ static void raise_granularity(ti_shape *shape, const tacit_access *a)
     }
 }
 
-/* Where items of a chunk write the same elements, one call has to make them: the chunk is not cut for workers or
- * devices. By a custom mapper, items of a split task write elements of their own; a placed one promises nothing. */
-static bool writes_together(const tacit_task *from, const tacit_access *a)
+/* Items that write the same elements have to be in one call. Along the dimensions that a write leaves out nothing is
+ * cut, for nodes, devices or workers; if dimension 0 is one of them, the chunk stays whole. By a custom mapper, items
+ * of a split task write elements of their own; a placed one promises nothing. */
+static void keep_together(ti_shape *shape, const tacit_task *from, const tacit_access *a)
 {
-    bool custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE);
-    return ti_mode_writes(a->mode) && (custom ? ti_task_is_placed(from) : ti_unmapped_dim(from, a, 3) >= 0);
+    const bool custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE);
+    if (!ti_mode_writes(a->mode) || (custom && !ti_task_is_placed(from))) {
+        return;
+    }
+    const unsigned shared = custom ? 1 : ti_unmapped_dims(from, a);
+    shape->whole_chunk |= shared & 1;
+    for (int d = 1; d < from->range.dims; d++) {
+        if (shared >> d & 1) {
+            shape->gran[d] = TI_MAX(shape->gran[d], (int64_t)from->range.size[d]);
+        }
+    }
 }
 
 /* A reduction that includes the old contents also reads all of the buffer, on one node. */
@@ -57,7 +67,7 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
             access[i].custom = ti_mapper_has_rule(&a->mapper, TI_ARG_IS_HANDLE) ? ctx->mappers.data[a->mapper.arg]
                                                                                 : NULL;
             raise_granularity(shape, a);
-            shape->whole_chunk |= writes_together(from, a);
+            keep_together(shape, from, a);
         }
     }
     shape->access = access;
@@ -65,7 +75,6 @@ static void copy_accesses(const tacit_context *ctx, ti_shape *shape, ti_arena *a
     /* A (placed) task may read what other items of it write. Results depend on the order of calls then, so one call has
      * to do it all. */
     shape->whole_chunk |= checked->mixes;
-    shape->one_device = shape->whole_chunk;
 }
 
 /* With tacit_config.reproducible, a reduction is made of blocks of the range, and borders of chunks lie on those of

@@ -98,9 +98,8 @@ typedef struct ti_shape {
     uint64_t serial; /* 0: comes once, as far as is known */
     uint32_t number; /* of an interned one: its place in tables */
     tacit_on on;
-    bool whole_chunk;
-    bool on_host;    /* not on devices */
-    bool one_device; /* chunks are not cut further: every call computes the same */
+    bool whole_chunk; /* chunks are not cut further, for devices and workers */
+    bool on_host;     /* not on devices */
     bool two_dimensional;
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
     bool hash_args; /* nodes compare the bytes of the arguments */
@@ -158,7 +157,7 @@ static inline ti_shape *ti_shape_new(ti_arena *arena, const char *name)
 static inline bool ti_shape_is_shared(const ti_shape *shape, const ti_system *system)
 {
     const bool accelerated = system->accelerator & shape->accelerated;
-    return !shape->on_host && !shape->one_device &&
+    return !shape->on_host && !shape->whole_chunk &&
            (system->accelerators == 0 || (accelerated && (system->idle_host || shape->host)));
 }
 

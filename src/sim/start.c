@@ -147,8 +147,7 @@ static int parts_of(const node *n, const ti_instruction *i)
 {
     const ti_shape *s = i->task->shape;
     int64_t items = ti_box_volume(&i->as.kernel.chunk);
-    if (i->kind == TI_INSTRUCTION_HOST || s->whole_chunk || s->one_device || items <= 1 ||
-        ti_sim_is_accelerator(n, i->device)) {
+    if (i->kind == TI_INSTRUCTION_HOST || s->whole_chunk || items <= 1 || ti_sim_is_accelerator(n, i->device)) {
         return 1;
     }
     int64_t most = i->as.kernel.runs ? (int64_t)i->as.kernel.runs : items;

@@ -271,6 +271,63 @@ static void whole_chunks(tacit_context *ctx, void *user)
     REQUIRE_OK(ctx, tacit_wait(ctx));
 }
 
+enum { PARTS = 3 };
+
+/* Element i of the buffer: how many parts this call has of item i. */
+static void add_parts(const tacit_launch *k)
+{
+    atomic_int *const *calls = k->args;
+    atomic_fetch_add(*calls, 1);
+    FOR_I(k) TACIT_AT1(int, k->view[0], i) = (int)(k->chunk.max[1] - k->chunk.min[1]);
+}
+
+/* A kernel that has not run yet is cut for all workers. */
+static void add_placed_parts(const tacit_launch *k)
+{
+    add_parts(k);
+}
+
+static void add_columns(const tacit_launch *k)
+{
+    atomic_int *const *calls = k->args;
+    atomic_fetch_add(*calls, 1);
+    for (size_t j = k->chunk.min[1]; j < k->chunk.max[1]; j++) {
+        TACIT_AT1(int, k->view[0], j) = (int)(k->chunk.max[0] - k->chunk.min[0]);
+    }
+}
+
+/* Items that write one element are in one call; others may be in several. */
+static void items_that_write_together(tacit_context *ctx, void *user)
+{
+    (void)user;
+    int got[N], nodes = tacit_num_nodes(ctx), node = tacit_node(ctx), workers = tacit_workers(ctx);
+    atomic_int calls = 0, *at = &calls;
+    tacit_buffer *A = ints(ctx, "A", N, NULL);
+    const tacit_mapper rows = tacit_components(tacit_dim(0), tacit_full(), tacit_full()),
+                       columns = tacit_components(tacit_dim(1), tacit_full(), tacit_full());
+    for (int placed = 0; placed < 2; placed++) {
+        atomic_store(&calls, 0);
+        SUBMIT(ctx, .name = "parts", .range = TACIT_RANGE(N, PARTS), KERNEL(placed ? add_placed_parts : add_parts),
+               TACIT_ARGS(at), .place = placed ? tacit_place_node(nodes - 1) : (tacit_place){ 0 },
+               .access = { tacit_write(A, rows) });
+        REQUIRE_OK(ctx, tacit_wait(ctx));
+        const int expected = placed && node != nodes - 1 ? 0 : TI_MIN(workers, placed ? N : N / nodes);
+        REQUIRE(atomic_load(&calls) == expected);
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, A, TACIT_BOX_ALL, got));
+        for (int i = 0; i < N; i++) {
+            REQUIRE(got[i] == PARTS);
+        }
+    }
+    /* One row, of which the parts are all that there is; and parts along dimension 0. */
+    atomic_store(&calls, 0);
+    SUBMIT(ctx, .name = "row", .range = TACIT_RANGE(1, PARTS), KERNEL(add_parts), TACIT_ARGS(at),
+           .place = tacit_place_node(0), .access = { tacit_write(A, rows) });
+    SUBMIT(ctx, .name = "columns", .range = TACIT_RANGE(PARTS, N), KERNEL(add_columns), TACIT_ARGS(at),
+           .place = tacit_place_node(0), .access = { tacit_write(A, columns) });
+    REQUIRE_OK(ctx, tacit_wait(ctx));
+    REQUIRE(atomic_load(&calls) == (node == 0 ? 2 : 0));
+}
+
 /* ---------------------------------------------------------------- fences, initial data, arguments, lifetimes */
 
 static void add_args(const tacit_launch *k)
@@ -551,6 +608,7 @@ const program programs[] = {
     { "host_tasks", host_tasks, false },
     { "hints", hints, false },
     { "whole_chunks", whole_chunks, false },
+    { "items_that_write_together", items_that_write_together, false },
     { "fences", fences, false },
     { "sub_boxes", sub_boxes, false },
     { "initial_data", initial_data, false },

@@ -106,8 +106,8 @@ static void assert_same_task(const ti_task *x, const ti_task *y)
     assert_true(memcmp(x->shape->gran, y->shape->gran, sizeof(x->shape->gran)) == 0);
     assert_true(x->shape->host == y->shape->host && x->shape->on == y->shape->on &&
                 x->shape->place == y->shape->place && x->shape->dims == y->shape->dims);
-    assert_true(x->shape->whole_chunk == y->shape->whole_chunk && x->shape->one_device == y->shape->one_device &&
-                x->shape->priority == y->shape->priority && x->shape->two_dimensional == y->shape->two_dimensional &&
+    assert_true(x->shape->whole_chunk == y->shape->whole_chunk && x->shape->priority == y->shape->priority &&
+                x->shape->two_dimensional == y->shape->two_dimensional &&
                 x->shape->oversubscribe == y->shape->oversubscribe &&
                 x->shape->no_collectives == y->shape->no_collectives && x->shape->pure == y->shape->pure &&
                 x->shape->hash_args == y->shape->hash_args && x->shape->orders == y->shape->orders &&

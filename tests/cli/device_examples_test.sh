@@ -34,6 +34,8 @@ stencils() {
     verified "$1" wave_sim --rows 61 --cols 53 --steps 20 --split 2d
     verified "$1" matmul --rows 61 --inner 57 --cols 53 --panels 3
     verified "$1" nbody --plummer 101 --steps 5
+    verified "$1" nbody --plummer 67 --steps 2 --parts 1
+    verified "$1" nbody --plummer 67 --steps 2 --parts 32
     verified "$1" jacobi --rows 17 --cols 13
     [ ! -x "$examples/heat3d" ] || verified "$1" heat3d --size 13 --steps 6
     verified "$1" rsim --detail 1 --steps 40

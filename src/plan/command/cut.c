@@ -68,7 +68,7 @@ static bool is_worth_it(const ti_task *task, const ti_boxes *items, const ti_box
     const ti_shape *shape = task->shape;
     size_t most = items->count - 1 + MAX_PIECES;
     return inner->count && blocked->count && inner->count + blocked->count <= most && !shape->whole_chunk &&
-           !shape->one_device && ti_window_admits(shape) == TI_WINDOW_FITS && !ti_items_are_diagonal(shape) &&
+           ti_window_admits(shape) == TI_WINDOW_FITS && !ti_items_are_diagonal(shape) &&
            4 * ti_boxes_volume(inner->data, inner->count) >= 3 * ti_boxes_volume(items->data, items->count);
 }
 

@@ -68,7 +68,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
 
 static bool stays_whole(const ti_instruction_graph *graph, const ti_task *task)
 {
-    return task->shape->on_host || task->shape->one_device || devices_for(graph->system, task->shape).count == 1;
+    return task->shape->on_host || task->shape->whole_chunk || devices_for(graph->system, task->shape).count == 1;
 }
 
 /* The only device that executes a task, if it is an accelerator; else device 0. What placed tasks read may come by way

@@ -234,7 +234,7 @@ static void find_ahead(const search *s, int64_t own, const ti_boxes *wanted, ti_
 
 static bool can_cut(const ti_shape *shape)
 {
-    return !shape->whole_chunk && !shape->one_device && !ti_items_are_diagonal(shape);
+    return !shape->whole_chunk && !ti_items_are_diagonal(shape);
 }
 
 static ti_stage_verdict find_all_early(search *s)

@@ -119,7 +119,7 @@ static ti_window_verdict settle(search *s, size_t at, int64_t c)
     if (volume > mine && (volume == all || volume > MAX_WORK * mine)) {
         return TI_WINDOW_TOO_WIDE;
     }
-    bool one = shape->whole_chunk || shape->one_device;
+    bool one = shape->whole_chunk;
     return items->count > (one ? 1 : MAX_PLACES) ? TI_WINDOW_SCATTERED : TI_WINDOW_FITS;
 }
 

@@ -71,7 +71,7 @@ ti_overlap ti_overlap_admits(const ti_system *system, const ti_shape *shape)
     if (shape->place != TI_PLACE_SPLIT || shape->oversubscribe > 1) {
         return TI_OVERLAP_CHUNKS;
     }
-    if (shape->whole_chunk || shape->one_device || shape->on_host || shape->orders) {
+    if (shape->whole_chunk || shape->on_host || shape->orders) {
         return TI_OVERLAP_WHOLE;
     }
     ti_overlap verdict = look_at_accesses(shape);

@@ -322,7 +322,7 @@ static bool is_diagonal(const ti_mapper *m)
 
 static bool can_cut(const ti_shape *shape)
 {
-    bool can = !shape->whole_chunk && !shape->one_device;
+    bool can = !shape->whole_chunk;
     for (uint32_t i = 0; i < shape->accesses; i++) {
         for (uint32_t m = 0; !shape->access[i].custom && m < shape->access[i].mappers; m++) {
             can &= !is_diagonal(&shape->access[i].mapper[m]);

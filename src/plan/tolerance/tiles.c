@@ -15,7 +15,7 @@ enum { MAX_KERNELS = 1 << 14 };
 
 bool ti_tile_order_admits(const ti_shape *shape)
 {
-    bool good = !shape->on_host && !shape->one_device && !shape->whole_chunk && !shape->in_blocks && !shape->orders &&
+    bool good = !shape->on_host && !shape->whole_chunk && !shape->in_blocks && !shape->orders &&
                 shape->place == TI_PLACE_SPLIT && !ti_items_are_diagonal(shape);
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const ti_access *a = &shape->access[i];
