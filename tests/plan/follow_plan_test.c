@@ -1,8 +1,8 @@
-/* Instructions of one node with one memory: in random programs, whatever touches the same memory, one of them writing,
- * has a path from the first to the second. Alone, a node's dependencies come from those of tasks where nothing else
- * has a say. As one of several, sends of the same contents wait for less than a horizon that has passed (sent.h).
- * Loops whose instructions are not derived again (cycle.h) have the dependencies that they would have, and the
- * forwards. Nothing is executed. */
+/* Instructions of one node, with devices and memories of some kinds: in random programs, whatever touches the same
+ * memory, one of them writing, has a path from the first to the second. Alone, a node's dependencies come from those of
+ * tasks where nothing else has a say. As one of several, sends of the same contents wait for less than a horizon that
+ * has passed (sent.h). Loops whose instructions are not derived again (cycle.h) have the places and the dependencies
+ * that they would have, and the forwards. Nothing is executed. */
 #include "loops.h"
 #include "lower.h"
 #include "plan/command/graph.h"
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { MOST = 4096, WORDS = MOST / 64 };
+enum { MOST = 8192, WORDS = MOST / 64 };
 
 static uint64_t tiles; /* in all programs so far */
 
@@ -51,6 +51,7 @@ typedef struct run {
     uint64_t early;          /* sends that wait for less than the applied one */
     run_log log;
     bool is_point[MOST]; /* by instruction */
+    bool one_by_one;
 } run;
 
 static void add_touch(run *r, const ti_instruction *i, uint64_t allocation, const ti_box *box, bool write)
@@ -88,7 +89,10 @@ static void check_views(run *r, const ti_instruction *i)
     if (i->as.kernel.made && first) {
         r->again++;
         assert_true(ti_box_equal(&first->as.kernel.chunk, &i->as.kernel.chunk) && first->task->shape == i->task->shape);
-        assert_true(first->as.kernel.view == i->as.kernel.view && first->priority == i->priority);
+        assert_true(first->priority == i->priority && first->device == i->device);
+        for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+            assert_memory_equal(&first->as.kernel.view[v], &i->as.kernel.view[v], sizeof(i->as.kernel.view[v]));
+        }
     }
     r->made.data[i->as.kernel.made] = i;
 }
@@ -141,11 +145,13 @@ static void touch_collective(run *r, const ti_instruction *i)
     }
 }
 
+/* Between buffers and memory of parts of messages, or between slots of partial results. */
 static void touch_copied(run *r, const ti_instruction *i, const ti_place *place, bool write)
 {
+    const bool of_buffers = r->of_buffer[i->as.copy.from.allocation] || r->of_buffer[i->as.copy.to.allocation];
     if (!place->user) {
         const bool of_buffer = r->of_buffer[place->allocation];
-        r->bundled[place->allocation] |= !of_buffer;
+        r->bundled[place->allocation] |= of_buffers && !of_buffer;
         add_touch(r, i, place->allocation, of_buffer ? &i->as.copy.box : &whole_slot, write);
     }
 }
@@ -226,19 +232,51 @@ static void log_dependencies(run *r, const ti_instruction *i)
     }
 }
 
-static void see(run *r, ti_instruction_batch batch)
-{
-    for (size_t i = 0; i < batch.count; i++) {
-        note_order(r, batch.instruction[i]);
-        log_dependencies(r, batch.instruction[i]);
-        touch_all(r, batch.instruction[i]);
-    }
-}
-
 static void log_box(run *r, const ti_box *box)
 {
     const int64_t *at = box->min, *end = box->max;
     ti_vec_push(&r->log, (uint64_t)(at[0] << 16 ^ at[1] << 8 ^ at[2] ^ end[0] << 40 ^ end[1] << 32 ^ end[2] << 24));
+}
+
+static void log_kernel(run *r, const ti_instruction *i)
+{
+    log_box(r, &i->as.kernel.chunk);
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        ti_vec_push(&r->log, i->as.kernel.view[v].place.allocation);
+        log_box(r, &i->as.kernel.view[v].box);
+    }
+}
+
+static bool is_message(const ti_instruction *i)
+{
+    return i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE;
+}
+
+/* Where it happens. Memory of partial results and of parts of messages is taken in turn. */
+static void log_places(run *r, const ti_instruction *i)
+{
+    ti_vec_push(&r->log, (uint64_t)i->device);
+    if (i->kind == TI_INSTRUCTION_COPY) {
+        ti_vec_push(&r->log, i->as.copy.from.allocation);
+        ti_vec_push(&r->log, i->as.copy.to.allocation);
+        log_box(r, &i->as.copy.box);
+    } else if (i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST) {
+        log_kernel(r, i);
+    }
+    for (uint32_t b = 0; is_message(i) && b < i->as.transfer.boxes; b++) {
+        ti_vec_push(&r->log, i->as.transfer.box[b].place.allocation);
+        log_box(r, &i->as.transfer.box[b].box);
+    }
+}
+
+static void see(run *r, ti_instruction_batch batch)
+{
+    for (size_t i = 0; i < batch.count; i++) {
+        note_order(r, batch.instruction[i]);
+        log_places(r, batch.instruction[i]);
+        log_dependencies(r, batch.instruction[i]);
+        touch_all(r, batch.instruction[i]);
+    }
 }
 
 static void log_forwards(run *r, const ti_task *task)
@@ -252,6 +290,21 @@ static void log_forwards(run *r, const ti_task *task)
     }
 }
 
+/* Whatever waits for memory keeps back all of its batch, and what a cycle knows is not in it. So where instructions are
+ * compared, batches are of one command each, and of the reductions that follow it. */
+static void take_commands(run *r, ti_command_batch commands)
+{
+    for (size_t at = 0, end; at < commands.count; at = end) {
+        const ti_command *const *command = commands.command;
+        end = at + 1;
+        while (end < commands.count && (!r->one_by_one || command[end]->kind == TI_COMMAND_REDUCE)) {
+            end++;
+        }
+        const ti_command_batch part = { .command = command + at, .count = end - at };
+        see(r, ti_instruction_graph_add(r->graph, part));
+    }
+}
+
 static void take_step(run *r, const gen_step *step)
 {
     const ti_task *out[TI_TASK_GRAPH_BATCH];
@@ -259,7 +312,7 @@ static void take_step(run *r, const gen_step *step)
     size_t count = ti_task_graph_add(r->tasks, lower_step(&r->lowering, step, r->tasks), out);
     for (size_t t = 0; t < count; t++) {
         log_forwards(r, out[t]);
-        see(r, ti_instruction_graph_add(r->graph, ti_command_graph_add(r->commands, &out[t], 1)));
+        take_commands(r, ti_command_graph_add(r->commands, &out[t], 1));
     }
     lower_end(&r->lowering, step);
 }
@@ -297,7 +350,25 @@ typedef struct settings {
     int window; /* pure tasks of a window without tiles; 0: there are none */
     bool staged;
     int node;
+    int devices;                                  /* of the node */
+    enum { SHARED, DISCRETE, ACCELERATED } where; /* what is not the only one: which memory they have */
 } settings;
+
+/* What they compute in. Accelerators are one device less, and the host computes what they have no kernels for. */
+static void choose_devices(ti_system *system, const settings *s)
+{
+    system->devices = s->devices;
+    system->accelerators = s->where == ACCELERATED ? s->devices - 1 : 0;
+    system->accelerator = system->accelerators ? TI_CUDA : 0;
+    system->idle_host = system->accelerators > 0;
+    system->sharing = s->where == DISCRETE ? 0 : s->devices - system->accelerators;
+    system->memories = 1 + system->accelerators + (s->where == DISCRETE ? s->devices : 0);
+}
+
+static int random_devices(gen_rng *rng)
+{
+    return gen_chance(rng, 50) ? 1 : (int)gen_between(rng, 1, 4);
+}
 
 /* What has been seen of several programs. */
 typedef struct counts {
@@ -307,13 +378,11 @@ typedef struct counts {
     run_log log;         /* of the latest program */
 } counts;
 
-static uint64_t run_program(const gen_program *program, const settings *s, counts *seen)
+static uint64_t run_program(const gen_program *program, const settings *s, bool one_by_one, counts *seen)
 {
     run r = { .system = { .node = s->node,
                           .num_nodes = program->nodes,
                           .local_nodes = 1,
-                          .devices = 1,
-                          .memories = 1,
                           .workers = 2,
                           .total_workers = 2,
                           .horizon_step = s->horizon_step,
@@ -326,7 +395,10 @@ static uint64_t run_program(const gen_program *program, const settings *s, count
                           .latency_horizons = 4,
                           .latency_tiles = s->tile > 0,
                           .tile_bytes = s->tile } };
+    r.one_by_one = one_by_one;
+    choose_devices(&r.system, s);
     lower_init(&r.lowering, program);
+    r.lowering.accelerators = r.system.accelerators > 0;
     r.lowering.shapes = s->shapes;
     r.before = ti_alloc_zero(MOST * sizeof(*r.before));
     r.tasks = ti_task_graph_create(&r.system);
@@ -376,8 +448,10 @@ static void what_touches_the_same_is_ordered(void **state)
                        0,
                        (int)gen_between(&rng, 0, 8),
                        gen_chance(&rng, 30),
-                       0 };
-        compared[alone] += run_program(program, &s, &seen);
+                       0,
+                       random_devices(&rng),
+                       (int)gen_between(&rng, SHARED, ACCELERATED) };
+        compared[alone] += run_program(program, &s, false, &seen);
         gen_destroy(program);
     }
     printf("%llu and %llu pairs, %llu tiles, %llu early sends, %llu kernels by templates, %llu uses of bundles\n",
@@ -409,7 +483,7 @@ static void loops_are_as_if_derived(void **state)
     static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
     uint64_t compared = 0;
     counts seen = { 0 }, derived = { 0 };
-    for (uint64_t seed = 1; seed <= 700; seed++) {
+    for (uint64_t seed = 1; seed <= 450; seed++) {
         gen_rng rng = { gen_mix(seed) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 6), .steps = 20 });
         loops_append(program, &rng, 12);
@@ -421,11 +495,14 @@ static void loops_are_as_if_derived(void **state)
                        seed % 3 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                        gen_chance(&rng, 50) ? (int)gen_between(&rng, 2, 8) : 0,
                        gen_chance(&rng, 30),
-                       (int)gen_between(&rng, 0, program->nodes - 1) };
-        compared += run_program(program, &s, &seen);
+                       (int)gen_between(&rng, 0, program->nodes - 1),
+                       random_devices(&rng),
+                       (int)gen_between(&rng, SHARED, ACCELERATED) };
+        compared += run_program(program, &s, false, &seen);
+        run_program(program, &s, true, &seen);
         s.derive = true;
         s.shapes = false;
-        run_program(program, &s, &derived);
+        run_program(program, &s, true, &derived);
         compare_logs(seed, &seen.log, &derived.log);
         gen_destroy(program);
     }
@@ -466,7 +543,7 @@ static gen_task random_step(gen_rng *rng, int64_t size)
 }
 
 /* Two loops of steps of fields whose elements have different sizes, and something else between them. */
-static gen_program *windows_program(uint64_t seed, gen_rng *rng)
+static gen_program *windows_program(uint64_t seed, int devices, gen_rng *rng)
 {
     static const size_t sizes[] = { 8, 4, 8, 16 };
     gen_program *program = TI_NEW(gen_program);
@@ -487,7 +564,7 @@ static gen_program *windows_program(uint64_t seed, gen_rng *rng)
     }
     for (int loop = 0; loop < 2; loop++) {
         const int first = FIELDS + (int)gen_between(rng, 0, 2), length = (int)gen_between(rng, 1, 4);
-        const int steps = (int)gen_between(rng, 60, 160);
+        const int steps = (int)gen_between(rng, 60, 160) / (devices > 2 ? 2 : 1);
         for (int i = 0; i < steps; i++) {
             ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = first + i % length }));
         }
@@ -501,9 +578,10 @@ static void windows_are_as_if_derived(void **state)
     (void)state;
     static const int64_t steps[] = { 1, 2, 4, 4, 8 };
     counts seen[2] = { { 0 }, { 0 } }, derived = { 0 };
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 200; seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x51de) };
-        gen_program *program = windows_program(seed, &rng);
+        const int devices = random_devices(&rng);
+        gen_program *program = windows_program(seed, devices, &rng);
         const bool staged = seed % 3 > 0;
         settings s = { steps[gen_between(&rng, 0, 4)],
                        gen_chance(&rng, 50) ? 0 : 4,
@@ -513,11 +591,14 @@ static void windows_are_as_if_derived(void **state)
                        seed % 2 ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                        (int)gen_between(&rng, 2, 8),
                        staged,
-                       (int)gen_between(&rng, 0, program->nodes - 1) };
-        run_program(program, &s, &seen[staged]);
+                       (int)gen_between(&rng, 0, program->nodes - 1),
+                       devices,
+                       (int)gen_between(&rng, SHARED, ACCELERATED) };
+        run_program(program, &s, false, &seen[staged]);
+        run_program(program, &s, true, &seen[staged]);
         s.derive = true;
         s.shapes = false;
-        run_program(program, &s, &derived);
+        run_program(program, &s, true, &derived);
         compare_logs(seed, &seen[staged].log, &derived.log);
         gen_destroy(program);
     }
@@ -568,10 +649,11 @@ static void writes_wait_for_early_sends(void **state)
     (void)state;
     uint64_t compared = 0;
     counts seen = { 0 };
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 200; seed++) {
         gen_program *program = placed_program(seed);
         compared += run_program(
-            program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0, 0, false, 0 }, &seen);
+            program, &(settings){ (int64_t)(seed % 4) + 1, 0, seed % 3 == 0, 0, false, 0, 0, false, 0, 1, SHARED },
+            false, &seen);
         gen_destroy(program);
     }
     ti_vec_fini(&seen.log);
@@ -610,7 +692,8 @@ static void gaps_of_allocations_wait_for_them(void **state)
         ti_vec_push(&program->step, steps[i]);
     }
     counts seen = { 0 };
-    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0, 0, false, 0 }, &seen) > 0);
+    assert_true(run_program(program, &(settings){ INT64_MAX, 0, false, 0, false, 0, 0, false, 0, 1, SHARED }, false,
+                            &seen) > 0);
     ti_vec_fini(&seen.log);
     gen_destroy(program);
 }

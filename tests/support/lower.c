@@ -2,6 +2,7 @@
 #include "lower.h"
 
 #include "ir/block_tree.h"
+#include "ir/system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,16 @@ static void lower_items(lowering *l, const gen_task *from, ti_arena *arena, ti_s
     to->items = items;
 }
 
+/* Which kinds of accelerators have a kernel for it. */
+static int lower_accelerated(const lowering *l, const gen_task *from)
+{
+    bool can = l->accelerators && from->on == TACIT_ON_DEVICES;
+    for (int i = 0; i < from->accesses; i++) {
+        can = can && from->access[i].mode != TACIT_REDUCE;
+    }
+    return can && (from - l->program->task.data) % 2 ? TI_CUDA : 0;
+}
+
 static void lower_task(lowering *l, const gen_task *from, ti_arena *arena, ti_shape *to)
 {
     gen_box items = gen_items(from);
@@ -165,6 +176,7 @@ static void lower_task(lowering *l, const gen_task *from, ti_arena *arena, ti_sh
     to->weights = from->weights ? ti_arena_copy(arena, from->weights, (size_t)l->program->nodes * sizeof(uint32_t))
                                 : NULL;
     to->access = access;
+    to->accelerated = lower_accelerated(l, from);
     to->accesses = (uint32_t)from->accesses;
     for (int i = 0; i < from->accesses && l->reproducible; i++) {
         to->in_blocks = to->in_blocks || from->access[i].mode == TACIT_REDUCE;

@@ -17,6 +17,7 @@ typedef struct lowering {
     uint32_t slots;
     bool reproducible; /* as tacit_config.reproducible */
     bool shapes;       /* tasks of the pool are known when they come again, as from tacit_submit (ti_shape.serial) */
+    bool accelerators; /* half of the tasks without reductions have kernels for them */
     uint64_t serial;   /* of the shape of the next task; 0: as above */
     TI_VEC(ti_weights *) weights; /* of items: all that were made */
     TI_VEC(ti_shape *) known;     /* by serial; they live as long as the lowering */

@@ -17,6 +17,8 @@ static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffe
     copy->as.copy.elem_size = state->info->elem_size;
     ti_tracker_read(&source->tracker, box, copy->id, &graph->emit.deps);
     ti_tracker_write(&target->tracker, box, copy->id, &graph->emit.deps);
+    ti_instruction_note_touch(graph, copy->id, state->info, box, from, TI_TOUCH_READS);
+    ti_instruction_note_touch(graph, copy->id, state->info, box, to, TI_TOUCH_COPIES);
     ti_emit(&graph->emit, copy);
 }
 

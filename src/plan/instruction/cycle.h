@@ -6,7 +6,21 @@
 #include "plan/instruction/template.h"
 #include "plan/track/loop.h"
 
-/* A command, and the only instruction that it becomes; an execution of several pieces has a step for each of them. */
+/* Copies write what lies elsewhere, too. */
+typedef enum ti_touch_kind { TI_TOUCH_READS, TI_TOUCH_WRITES, TI_TOUCH_COPIES } ti_touch_kind;
+
+/* What an instruction told the tracker of one place of a buffer. */
+typedef struct ti_cycle_touch {
+    uint64_t id; /* the instruction's */
+    uint32_t slot;
+    int place;
+    ti_touch_kind how;
+    ti_box box;
+} ti_cycle_touch;
+
+/* An instruction. A command has a step for each that it became: for those that copy what it needs between places, and
+ * for what it is itself, its main ones, of which an execution of several pieces has several. The first main one says
+ * what is known of the command. */
 typedef struct ti_cycle_step {
     ti_instruction instruction; /* all but its task and its dependencies; of an execution with a template only the id */
     uint64_t serial;            /* of the task's shape */
@@ -15,10 +29,12 @@ typedef struct ti_cycle_step {
     uint64_t applied;           /* of a horizon: the one that is applied after it */
     ti_template *made;          /* of an execution that has one; else NULL */
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
-    size_t dep, box, touch, view; /* the first of each of these, */
+    size_t dep, box, touch, view, chunk, combination; /* the first of each of these, */
     uint32_t deps, boxes, touches;
+    uint32_t copies;      /* of the first of a command: so many steps between places, before the first main one */
+    uint32_t steps;       /* of the command */
     uint32_t reductions;  /* of an execution: the steps that follow it, of commands of their own */
-    uint32_t pieces;      /* of an execution without template: as many steps, the first of which says so; else 0 */
+    uint32_t pieces;      /* of an execution without template: its chunks; else 0 */
     uint32_t ahead;       /* of these */
     uint32_t part, parts; /* of a message of several: of all of its instructions; parts 0: it is none */
     int peer;
@@ -34,9 +50,11 @@ typedef struct ti_cycle {
     TI_VEC(ti_cycle_step) step;
     TI_VEC(uint64_t) dep;               /* that the tracker has found, or of what the task itself does */
     TI_VEC(ti_instruction_box) box;     /* of messages and collectives */
-    TI_VEC(ti_template_touch) touch;    /* of executions without template */
-    TI_VEC(ti_instruction_view) view;   /* likewise */
-    TI_VEC(ti_combination) combination; /* of reductions by a collective, from `touch` on */
+    TI_VEC(ti_cycle_touch) touch;       /* of all instructions, while it is recorded; but of those with a template */
+    size_t told;                        /* of these: belong to steps */
+    TI_VEC(ti_instruction_view) view;   /* of executions without template */
+    TI_VEC(ti_box) chunk;               /* likewise */
+    TI_VEC(ti_combination) combination; /* of reductions by a collective */
     uint64_t first, length;             /* its first id, how many instructions it has */
     uint64_t applied;                   /* the applied horizon when it had been recorded */
     uint64_t changes;                   /* of allocations, before it */

@@ -144,6 +144,17 @@ static inline ti_place ti_instruction_place(ti_instruction_graph *graph, const t
     return ti_buffer_memory_place(ti_instruction_memory(graph, buffer, place), box);
 }
 
+/* The cycle that is recorded, if one is, learns what an instruction tells a tracker. */
+void ti_instruction_record_touch(ti_instruction_graph *graph, const ti_cycle_touch *touch);
+static inline void ti_instruction_note_touch(ti_instruction_graph *graph, uint64_t id, const ti_buffer_info *buffer,
+                                             const ti_box *box, int place, ti_touch_kind how)
+{
+    if (TI_UNLIKELY(graph->cycle.loop.phase == TI_LOOP_RECORDS)) {
+        const ti_cycle_touch touch = { id, buffer->slot, place, how, *box };
+        ti_instruction_record_touch(graph, &touch);
+    }
+}
+
 /* The instruction that was started last reads `box` in a place, or writes it: its dependencies. */
 static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box,
                                         int place, bool write)
@@ -153,6 +164,7 @@ static inline void ti_instruction_touch(ti_instruction_graph *graph, const ti_bu
     TI_ASSERT(deps->self > 0 && !ti_box_is_empty(box) && ti_box_covers(&buffer->extent, box));
     ti_sent_write(write ? ti_sent_of(&graph->sent, buffer->slot) : NULL, box);
     (write ? ti_tracker_write : ti_tracker_read)(&state->place.data[place]->tracker, box, deps->self, deps);
+    ti_instruction_note_touch(graph, deps->self, buffer, box, place, write ? TI_TOUCH_WRITES : TI_TOUCH_READS);
     if (write && graph->coherent && state->place.count > 1) {
         ti_coherence_write(state->coherence, box, place);
     }

@@ -284,6 +284,8 @@ static void track(ti_instruction_graph *graph, const ti_shape *shape, const ti_d
             for (uint32_t k = 0; counts && k < touched->boxes; k++) {
                 if (later) {
                     ti_follow_lag(graph, access->buffer, &touched->box[k], write == 1);
+                    ti_instruction_note_touch(graph, graph->emit.deps.self, access->buffer, &touched->box[k],
+                                              TI_HOST_MEMORY, write ? TI_TOUCH_WRITES : TI_TOUCH_READS);
                 } else {
                     ti_instruction_touch(graph, access->buffer, &touched->box[k], place ? place[i][k] : TI_HOST_MEMORY,
                                          write == 1);

@@ -107,6 +107,11 @@ void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buf
     }
 }
 
+void ti_instruction_record_touch(ti_instruction_graph *graph, const ti_cycle_touch *touch)
+{
+    ti_vec_push(&graph->cycle.touch, *touch);
+}
+
 int ti_instruction_place_in(ti_instruction_graph *graph, const ti_buffer_info *buffer, const ti_box *box, int memory)
 {
     ti_buffer_state *state = ti_instruction_buffer(graph, buffer);

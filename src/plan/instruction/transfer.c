@@ -320,6 +320,11 @@ static void finish_run(ti_instruction_graph *graph, const ti_command *const *com
     for (uint32_t i = 0; i < boxes; i++) {
         box[i] = (ti_instruction_box){ place, *command[i]->as.transfer.box };
     }
+    for (uint32_t i = 0; i < run->count; i++) {
+        ti_instruction_note_touch(graph, message[i].id, command[i]->as.transfer.buffer, command[i]->as.transfer.box,
+                                  TI_HOST_MEMORY,
+                                  message->kind == TI_INSTRUCTION_SEND ? TI_TOUCH_READS : TI_TOUCH_WRITES);
+    }
     for (uint32_t i = 1; i < run->count; i++) {
         message[i].deps = message->deps;
         message[i].dep = message->dep;

@@ -45,6 +45,19 @@ void ti_coherence_write(ti_coherence *c, const ti_box *box, int place)
     ti_region_map_insert_joined(&c->fresh, box, set);
 }
 
+void ti_coherence_describe(ti_coherence *c, ti_tracker_state *state)
+{
+    const ti_box everything = ti_box_everything();
+    ti_vec_clear(&c->found);
+    ti_region_map_query(&c->fresh, &everything, &c->found);
+    const uint64_t count = c->found.count;
+    ti_tracker_state_add(state, &count, sizeof(count));
+    for (size_t i = 0; i < c->found.count; i++) {
+        ti_tracker_state_add(state, &c->found.data[i].box, sizeof(c->found.data[i].box));
+        ti_tracker_state_add(state, &c->found.data[i].value, sizeof(c->found.data[i].value));
+    }
+}
+
 /* From now on, the place has the newest contents of `box`, or it has them no more. */
 static void mark(ti_coherence *c, const ti_box *box, int place, bool fresh)
 {

@@ -8,6 +8,7 @@
 #define TI_COHERENCE_H
 
 #include "grid/region_map.h"
+#include "plan/track/tracker.h"
 
 enum { TI_MAX_PLACES = 64 };
 
@@ -27,6 +28,8 @@ void ti_coherence_copy(ti_coherence *c, const ti_box *box, int place);
 void ti_coherence_forget(ti_coherence *c, const ti_box *box, int place);
 /* Append the parts of `box` that were written and that `place` lacks, with the sets of those that have them. */
 void ti_coherence_lacking(ti_coherence *c, const ti_box *box, int place, ti_region_entries *out);
+/* Append what is known: states with the same words answer alike. */
+void ti_coherence_describe(ti_coherence *c, ti_tracker_state *state);
 bool ti_coherence_is_valid(ti_coherence *c);
 
 /* The place of a set to copy from: the first of those that are near, else the first, which may be the host's. */

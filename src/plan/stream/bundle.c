@@ -304,7 +304,7 @@ bool ti_instruction_part_is_same(const ti_instruction_graph *graph, const ti_com
     const ti_bundle *bundle = c->as.transfer.bundle;
     const bool send = c->kind == TI_COMMAND_SEND, first = c->as.transfer.part == 0;
     if (!bundle || bundle->parts != step->parts || c->as.transfer.part != step->part ||
-        ti_instruction_part_instructions(c) != step->pieces || c->as.transfer.peer != step->peer) {
+        ti_instruction_part_instructions(c) != step->steps || c->as.transfer.peer != step->peer) {
         return false;
     }
     if (!send && first &&

@@ -12,9 +12,10 @@
  * complete rounds, and what the steps of the round at hand have touched is told. Then all is as if each command had
  * been looked at.
  *
- * There are cycles of messages, collectives, small reductions, and executions, also of several pieces. Not where
- * executions follow their tasks (follow.h), where a buffer may lie in several places, of windows in stages or in tiles,
- * nor of samples; not while anything waits in the window. A recorded cycle is good until memory of a buffer is
+ * There are cycles of messages, collectives, small reductions, and executions, also of several pieces and on several
+ * devices, with the copies that they need between places: which place has what is part of what must be as before. Not
+ * where executions follow their tasks (follow.h), of windows in stages or in tiles, nor of samples; not while anything
+ * waits in the window. A recorded cycle is good until memory of a buffer is
  * allocated or freed: then the command at hand is another one. */
 #include "plan/stream/impl.h"
 
@@ -29,7 +30,7 @@ enum { WORTH = 2 };
 
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
-    c->off = system->memories > 1 || system->derive_always;
+    c->off = system->derive_always;
 }
 
 void ti_cycle_fini(ti_cycle *c)
@@ -39,6 +40,7 @@ void ti_cycle_fini(ti_cycle *c)
     ti_vec_fini(&c->box);
     ti_vec_fini(&c->touch);
     ti_vec_fini(&c->view);
+    ti_vec_fini(&c->chunk);
     ti_vec_fini(&c->combination);
     ti_tracker_state_fini(&c->before);
     ti_tracker_state_fini(&c->after);
@@ -55,9 +57,14 @@ static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
     ti_vec_clear(&state->others);
     ti_vec_push(&state->ids, graph->emit.era.applied);
     for (size_t i = 0; i < graph->buffer.count; i++) {
-        ti_vec_push(&state->others, graph->buffer.data[i] != NULL);
-        if (graph->buffer.data[i]) {
-            ti_tracker_describe(&graph->buffer.data[i]->place.data[TI_HOST_MEMORY]->tracker, state);
+        const ti_buffer_state *b = graph->buffer.data[i];
+        const size_t places = b ? b->place.count : 0;
+        ti_vec_push(&state->others, places);
+        for (size_t p = 0; p < places; p++) {
+            ti_tracker_describe(&b->place.data[p]->tracker, state);
+        }
+        if (places > 1) {
+            ti_coherence_describe(b->coherence, state);
         }
     }
 }
@@ -71,7 +78,9 @@ static void start_recording(ti_instruction_graph *graph, size_t segments)
     ti_vec_clear(&c->dep);
     ti_vec_clear(&c->box);
     ti_vec_clear(&c->touch);
+    c->told = 0;
     ti_vec_clear(&c->view);
+    ti_vec_clear(&c->chunk);
     ti_vec_clear(&c->combination);
     c->first = graph->emit.next_id;
     c->changes = graph->emit.changes;
@@ -109,11 +118,12 @@ static void record(ti_instruction_graph *graph, const ti_command *const *command
 {
     ti_cycle *c = &graph->cycle;
     const size_t end = graph->emit.batch.count;
-    bool can = c->step.count + (end - first) <= MAX_STEPS && !graph->coherent && !ends_a_buffer(command, count);
+    bool can = c->step.count + (end - first) <= MAX_STEPS && !ends_a_buffer(command, count);
     size_t at = first;
     for (size_t i = 0; can && i < count; i++) {
-        const size_t n = ti_cycle_instructions(command[i]);
-        can = at + n <= end && ti_cycle_record(graph, command[i], &graph->emit.batch.data[at]);
+        const ti_instruction *const *instruction = graph->emit.batch.data + at;
+        const size_t n = ti_cycle_instructions(command[i], instruction, end - at);
+        can = ti_cycle_record(graph, command[i], instruction, n);
         at += n;
     }
     if (!can || at != end) {
@@ -186,9 +196,9 @@ static TI_NOINLINE void stop(ti_instruction_graph *graph)
     const uint64_t applied = graph->emit.era.applied;
     TI_ASSERT(c->changes == graph->emit.changes && c->shift == (c->rounds + 1) * c->length);
     for (size_t i = 0; i < graph->buffer.count && c->rounds > 0; i++) {
-        if (graph->buffer.data[i]) {
-            ti_tracker_shift(&graph->buffer.data[i]->place.data[TI_HOST_MEMORY]->tracker, c->applied,
-                             c->rounds * c->length);
+        const ti_buffer_state *b = graph->buffer.data[i];
+        for (size_t p = 0; b && p < b->place.count; p++) {
+            ti_tracker_shift(&b->place.data[p]->tracker, c->applied, c->rounds * c->length);
         }
     }
     ti_era_apply(&graph->emit.era, c->applied + c->rounds * c->length);
@@ -209,8 +219,9 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
     }
     ti_vec_reserve(&graph->emit.batch, graph->emit.batch.count + count);
     for (size_t i = 0; i < count;) {
-        const uint32_t reductions = c->step.data[c->at].reductions, pieces = c->step.data[c->at].pieces;
-        const size_t steps = reductions + TI_MAX(pieces, 1);
+        const ti_cycle_step *main = ti_cycle_main(&c->step.data[c->at]);
+        const uint32_t reductions = main->reductions;
+        const size_t steps = main->steps + reductions;
         if (!ti_cycle_is_step(graph, c->at, command + i, count - i)) {
             stop(graph);
             return i;

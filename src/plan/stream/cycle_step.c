@@ -26,48 +26,29 @@ static inline bool is_plain(const ti_command *execute)
     return !execute->as.execute.samples && !execute->as.execute.window;
 }
 
-/* Reads first, as kernels are tracked. */
-static void record_touches(ti_instruction_graph *graph, const ti_shape *shape, const ti_piece *piece, ti_cycle_step *s)
+static bool record_views(ti_cycle *c, const ti_shape *shape, const ti_instruction *i, ti_cycle_step *s)
 {
-    ti_cycle *c = &graph->cycle;
-    s->touch = c->touch.count;
-    for (int write = 0; write < 2; write++) {
-        for (uint32_t i = 0; i < shape->accesses; i++) {
-            const ti_access *access = &shape->access[i];
-            const ti_footprint *f = &piece->footprint[i];
-            const bool counts = write ? ti_access_writes(access) : access->mode == TACIT_READ;
-            for (uint32_t k = 0; counts && access->mode != TACIT_REDUCE && k < f->boxes; k++) {
-                ti_vec_push(&c->touch,
-                            ((ti_template_touch){ ti_instruction_memory(graph, access->buffer, TI_HOST_MEMORY),
-                                                  access->buffer->slot, write == 1, f->box[k] }));
-            }
-        }
-    }
-    s->touches = (uint32_t)(c->touch.count - s->touch);
-}
-
-static bool record_piece(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
-                         uint32_t piece, ti_cycle_step *s)
-{
-    const ti_shape *shape = command->task->shape;
-    const ti_piece *of = &command->as.execute.piece[piece];
-    ti_cycle *c = &graph->cycle;
-    bool can = (i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST) && i->task == command->task &&
-               !i->as.kernel.made && !i->as.kernel.runs && i->device == 0 &&
-               ti_box_equal(&i->as.kernel.chunk, &of->chunk);
+    bool can = !i->as.kernel.runs;
     for (uint32_t k = 0; can && k < i->as.kernel.views; k++) {
         can = !i->as.kernel.view[k].part && !shape->access[k].in_parts;
         s->reductions += i->as.kernel.view[k].mode == TACIT_REDUCE;
     }
-    if (!can) {
-        return false;
-    }
     s->view = c->view.count;
-    for (uint32_t k = 0; k < i->as.kernel.views; k++) {
+    for (uint32_t k = 0; can && k < i->as.kernel.views; k++) {
         ti_vec_push(&c->view, i->as.kernel.view[k]);
     }
-    record_touches(graph, shape, of, s);
-    return true;
+    return can;
+}
+
+/* The pieces of the command, of each of which a device may have a part. */
+static void record_chunks(ti_cycle *c, const ti_command *command, ti_cycle_step *s)
+{
+    s->pieces = command->as.execute.pieces;
+    s->ahead = command->as.execute.ahead;
+    s->chunk = c->chunk.count;
+    for (uint32_t k = 0; k < s->pieces; k++) {
+        ti_vec_push(&c->chunk, command->as.execute.piece[k].chunk);
+    }
 }
 
 /* The dependencies that are not of staging memory. */
@@ -75,21 +56,25 @@ static bool record_reducing(const ti_instruction_graph *graph, const ti_command 
                             ti_cycle_step *s)
 {
     s->deps = graph->newest_tracked.deps;
-    return command->as.execute.pieces == 1 && graph->newest_tracked.id == i->id;
+    s->instruction.as.kernel.made = 0; /* there is another place for its results each time */
+    return command->as.execute.pieces == 1 && i->device == 0 && graph->newest_tracked.id == i->id;
 }
 
 static bool record_execution(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
-                             uint32_t piece, ti_cycle_step *s)
+                             ti_cycle_step *s)
 {
     const ti_shape *shape = command->task->shape;
-    if ((i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST) && i->as.kernel.made) {
+    if (i->kind != TI_INSTRUCTION_KERNEL && i->kind != TI_INSTRUCTION_HOST) {
+        return false;
+    }
+    if (i->as.kernel.made) {
         s->made = template_of(graph, shape);
         return s->made && s->made->kernel.as.kernel.made == i->as.kernel.made;
     }
-    s->pieces = piece == 0 ? command->as.execute.pieces : 0;
-    s->ahead = command->as.execute.ahead;
+    s->instruction.as.kernel.made = ++graph->templates.made; /* so the executor keeps its views */
+    record_chunks(&graph->cycle, command, s);
     return is_plain(command) && shape->serial && !shape->orders && !shape->in_blocks &&
-           record_piece(graph, command, i, piece, s) && (!s->reductions || record_reducing(graph, command, i, s));
+           record_views(&graph->cycle, shape, i, s) && (!s->reductions || record_reducing(graph, command, i, s));
 }
 
 static void record_boxes(ti_cycle *c, const ti_instruction_box *box, uint32_t boxes, ti_cycle_step *s)
@@ -139,7 +124,7 @@ static bool record_reduction(ti_instruction_graph *graph, const ti_command *comm
     s->takes_old = command->as.reduce.takes_old;
     if (collective) {
         s->what = command->as.reduce.what->serial;
-        s->touch = c->combination.count;
+        s->combination = c->combination.count;
         ti_vec_push(&c->combination, *i->as.collective.first);
         record_boxes(c, i->as.collective.place, i->as.collective.places, s);
     }
@@ -156,7 +141,7 @@ static bool record_collective(ti_cycle *c, const ti_command *command, const ti_i
     return true;
 }
 
-static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i, uint32_t piece,
+static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                         ti_cycle_step *s)
 {
     switch (command->kind) {
@@ -166,7 +151,7 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     case TI_COMMAND_COLLECTIVE:
         return record_collective(&graph->cycle, command, i, s);
     case TI_COMMAND_EXECUTE:
-        return record_execution(graph, command, i, piece, s);
+        return record_execution(graph, command, i, s);
     case TI_COMMAND_REDUCE:
         return record_reduction(graph, command, i, s);
     case TI_COMMAND_EPOCH:
@@ -179,20 +164,82 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     TI_UNREACHABLE();
 }
 
-static bool record_step(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i, uint32_t piece)
+/* What the instruction has told the trackers. */
+static void take_touches(ti_cycle *c, const ti_instruction *i, ti_cycle_step *s)
+{
+    while (c->told < c->touch.count && c->touch.data[c->told].id < i->id) {
+        c->told++; /* with a template */
+    }
+    s->touch = c->told;
+    while (c->told < c->touch.count && c->touch.data[c->told].id == i->id) {
+        c->told++;
+    }
+    s->touches = (uint32_t)(c->told - s->touch);
+}
+
+static ti_cycle_step begin_step(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i)
 {
     ti_cycle *c = &graph->cycle;
-    ti_cycle_step s = { .instruction = *i, .serial = command->task->shape->serial, .dep = c->dep.count };
-    s.deps = i->deps;
-    s.applied = graph->emit.era.applied;
-    if (!record_kind(graph, command, i, piece, &s)) {
-        return false;
-    }
-    for (uint32_t k = 0; k < s.deps; k++) {
+    ti_cycle_step s = { .instruction = *i,
+                        .serial = command->task->shape->serial,
+                        .applied = graph->emit.era.applied,
+                        .dep = c->dep.count,
+                        .deps = i->deps };
+    take_touches(c, i, &s);
+    return s;
+}
+
+static void end_step(ti_cycle *c, const ti_instruction *i, const ti_cycle_step *s)
+{
+    for (uint32_t k = 0; k < s->deps; k++) {
         ti_vec_push(&c->dep, i->dep[k]);
     }
-    ti_vec_push(&c->step, s);
+    ti_vec_push(&c->step, *s);
+}
+
+/* Between places of a buffer. */
+static bool is_between_places(const ti_cycle *c, const ti_cycle_step *s)
+{
+    return s->instruction.kind == TI_INSTRUCTION_COPY && s->touches == 2 &&
+           c->touch.data[s->touch + 1].how == TI_TOUCH_COPIES;
+}
+
+static bool record_main(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
+                        ti_cycle_step *s)
+{
+    if (!record_kind(graph, command, i, s)) {
+        return false;
+    }
+    end_step(&graph->cycle, i, s);
     return true;
+}
+
+/* The copies that the command needs, and what it is. With reductions that is one instruction. */
+static bool record_command(ti_instruction_graph *graph, const ti_command *command,
+                           const ti_instruction *const *instruction, size_t count)
+{
+    ti_cycle *c = &graph->cycle;
+    const size_t first = c->step.count;
+    uint32_t copies = 0, mains = 0;
+    bool can = true, copy = true;
+    for (size_t k = 0; can && k < count; k++) {
+        ti_cycle_step s = begin_step(graph, command, instruction[k]);
+        copy = is_between_places(c, &s);
+        copies += copy && mains == 0;
+        mains += !copy;
+        if (copy) {
+            end_step(c, instruction[k], &s);
+        } else {
+            can = record_main(graph, command, instruction[k], &s);
+        }
+    }
+    if (!can || copy) {
+        return false; /* it does not end in what it is */
+    }
+    c->step.data[first].copies = copies;
+    ti_cycle_step *main = ti_cycle_main(&c->step.data[first]);
+    main->steps = (uint32_t)count;
+    return (command->kind != TI_COMMAND_REDUCE || count == 1) && (!main->reductions || mains == 1);
 }
 
 static inline bool is_part(const ti_command *command)
@@ -203,54 +250,59 @@ static inline bool is_part(const ti_command *command)
 /* Of a message of several parts: who packs or unpacks depends on what trackers say of the buffer; on all else when it
  * is repeated. */
 static bool record_of_part(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
-                           uint32_t number)
+                           size_t instructions)
 {
     const bool send = command->kind == TI_COMMAND_SEND, copy = i->kind == TI_INSTRUCTION_COPY;
-    const ti_buffer_info *buffer = command->as.transfer.buffer;
     ti_cycle *c = &graph->cycle;
-    ti_cycle_step s = { .instruction = *i, .serial = command->task->shape->serial, .dep = c->dep.count };
-    if (!copy && i->kind != (send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE)) {
+    ti_cycle_step s = begin_step(graph, command, i);
+    if ((!copy && i->kind != (send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE)) || is_between_places(c, &s)) {
         return false;
     }
     s.part = command->as.transfer.part;
     s.parts = command->as.transfer.bundle->parts;
     s.peer = command->as.transfer.peer;
-    s.pieces = number == 0 ? (uint32_t)ti_instruction_part_instructions(command) : 0;
-    s.applied = graph->emit.era.applied;
+    s.steps = (uint32_t)instructions;
     if (copy) {
         s.deps = i->deps - i->as.copy.apart;
-        s.touch = c->touch.count;
-        s.touches = 1;
-        ti_vec_push(&c->touch, ((ti_template_touch){ ti_instruction_memory(graph, buffer, TI_HOST_MEMORY), buffer->slot,
-                                                     !send, i->as.copy.box }));
     } else {
+        s.deps = 0;
         record_boxes(c, i->as.transfer.box, i->as.transfer.boxes, &s);
     }
-    for (uint32_t k = 0; k < s.deps; k++) {
-        ti_vec_push(&c->dep, i->dep[k]);
-    }
-    ti_vec_push(&c->step, s);
+    end_step(c, i, &s);
     return true;
 }
 
-size_t ti_cycle_instructions(const ti_command *command)
+/* A kernel, or a copy, of this task. */
+static bool is_of_execution(const ti_command *execute, const ti_instruction *i)
 {
-    return command->kind == TI_COMMAND_EXECUTE ? command->as.execute.pieces
-           : is_part(command)                  ? ti_instruction_part_instructions(command)
-                                               : 1;
+    return i->task == execute->task &&
+           (i->kind == TI_INSTRUCTION_COPY || i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST);
 }
 
-bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction)
+size_t ti_cycle_instructions(const ti_command *command, const ti_instruction *const *instruction, size_t left)
 {
-    bool can = true;
-    for (uint32_t k = 0; can && is_part(command) && k < ti_cycle_instructions(command); k++) {
-        can = record_of_part(graph, command, instruction[k], k);
-    }
+    size_t n = 0;
     if (is_part(command)) {
-        return can;
+        return TI_MIN(ti_instruction_part_instructions(command), left);
     }
-    for (uint32_t k = 0; can && k < ti_cycle_instructions(command); k++) {
-        can = record_step(graph, command, instruction[k], k);
+    while (command->kind == TI_COMMAND_EXECUTE && n < left && is_of_execution(command, instruction[n])) {
+        n++;
+    }
+    while (command->kind != TI_COMMAND_EXECUTE && n < left && instruction[n]->kind == TI_INSTRUCTION_COPY) {
+        n++;
+    }
+    return TI_MIN(n + (command->kind != TI_COMMAND_EXECUTE), left);
+}
+
+bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction,
+                     size_t count)
+{
+    if (!is_part(command)) {
+        return record_command(graph, command, instruction, count);
+    }
+    bool can = count == ti_instruction_part_instructions(command);
+    for (size_t k = 0; can && k < count; k++) {
+        can = record_of_part(graph, command, instruction[k], count);
     }
     return can;
 }
@@ -299,11 +351,11 @@ static bool has_reductions(const ti_instruction_graph *graph, const ti_cycle_ste
 }
 
 /* The pieces are those of the steps, without a template. */
-static bool has_pieces(const ti_cycle_step *s, const ti_command *execute)
+static bool has_pieces(const ti_cycle *c, const ti_cycle_step *s, const ti_command *execute)
 {
     bool has = execute->as.execute.pieces == s->pieces && execute->as.execute.ahead == s->ahead;
     for (uint32_t k = 0; has && k < s->pieces; k++) {
-        has = ti_box_equal(&execute->as.execute.piece[k].chunk, &s[k].instruction.as.kernel.chunk);
+        has = ti_box_equal(&execute->as.execute.piece[k].chunk, &c->chunk.data[s->chunk + k]);
     }
     return has;
 }
@@ -316,7 +368,8 @@ static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_
         return false;
     }
     if (!s->made) {
-        return s->pieces && has_pieces(s, execute) && (!s->reductions || has_reductions(graph, s, command, left));
+        return s->pieces && has_pieces(&graph->cycle, s, execute) &&
+               (!s->reductions || has_reductions(graph, s, command, left));
     }
     return execute->as.execute.pieces == 1 && !execute->as.execute.ahead &&
            ti_box_equal(&execute->as.execute.piece->chunk, &s->made->kernel.as.kernel.chunk) &&
@@ -361,7 +414,7 @@ static inline bool is_known(const ti_instruction_graph *graph, const ti_cycle_st
 
 bool ti_cycle_is_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left)
 {
-    ti_cycle_step *s = &graph->cycle.step.data[at];
+    ti_cycle_step *s = ti_cycle_main(&graph->cycle.step.data[at]);
     if (TI_LIKELY(is_known(graph, s, command[0]))) {
         return true;
     }
@@ -425,7 +478,7 @@ static ti_instruction *take_combining(ti_instruction_graph *graph, ti_cycle_step
 {
     ti_instruction_box *box;
     ti_combination *first = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas),
-                                          &graph->cycle.combination.data[s->touch], sizeof(*first));
+                                          &graph->cycle.combination.data[s->combination], sizeof(*first));
     s->instruction.as.collective.what = command->as.reduce.what;
     s->instruction.as.collective.give = s->instruction.as.collective.get = command->as.reduce.what->region;
     ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(collective), command->task, &box);
@@ -479,9 +532,20 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
     }
 }
 
-static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
+static void take_copy(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
 {
-    for (uint32_t k = 0; k < s->pieces; k++) {
+    ti_instruction_box *none;
+    start(graph, s, &s->instruction, BYTES_UP_TO(copy), task, &none);
+}
+
+/* The kernels, of which the first is the main step, and copies between them. */
+static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, size_t steps, const ti_command *command)
+{
+    for (size_t k = 0; k < steps; k++) {
+        if (s[k].instruction.kind == TI_INSTRUCTION_COPY) {
+            take_copy(graph, &s[k], command->task);
+            continue;
+        }
         const uint32_t views = s[k].instruction.as.kernel.views;
         ti_instruction_box *none;
         ti_instruction *i = start(graph, &s[k], &s[k].instruction, BYTES_UP_TO(kernel), command->task, &none);
@@ -492,8 +556,11 @@ static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, con
 
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command)
 {
-    ti_cycle_step *s = &graph->cycle.step.data[at];
+    ti_cycle_step *first = &graph->cycle.step.data[at], *s = ti_cycle_main(first);
     ti_instruction_box *none;
+    for (const ti_cycle_step *copy = first; copy < s; copy++) {
+        take_copy(graph, copy, command[0]->task);
+    }
     switch (command[0]->kind) {
     case TI_COMMAND_SEND:
     case TI_COMMAND_RECEIVE:
@@ -508,7 +575,8 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
         return;
     case TI_COMMAND_EXECUTE:
         if (!s->made) {
-            s->reductions ? take_reducing(graph, s, command) : take_pieces(graph, s, command[0]);
+            s->reductions ? take_reducing(graph, s, command)
+                          : take_pieces(graph, s, s->steps - first->copies, command[0]);
             return;
         }
         s->made->last_task = command[0]->task->id;
@@ -528,17 +596,15 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
 
 /* ---- what trackers have not been told */
 
-static void tell_boxes(ti_tracker *t, const ti_box *box, uint32_t count, bool write, ti_deps *deps)
+static void tell(ti_instruction_graph *graph, const ti_cycle_touch *touch)
 {
-    for (uint32_t k = 0; k < count; k++) {
-        (write ? ti_tracker_write : ti_tracker_read)(t, &box[k], deps->self, deps);
-    }
-}
-
-static void tell_touches(const ti_template_touch *touch, uint32_t count, ti_deps *deps)
-{
-    for (uint32_t k = 0; k < count; k++) {
-        tell_boxes(&touch[k].memory->tracker, &touch[k].box, 1, touch[k].write, deps);
+    ti_buffer_state *b = graph->buffer.data[touch->slot];
+    ti_deps *deps = &graph->emit.deps;
+    const bool write = touch->how != TI_TOUCH_READS;
+    (write ? ti_tracker_write : ti_tracker_read)(&b->place.data[touch->place]->tracker, &touch->box, deps->self, deps);
+    if (write && b->place.count > 1) {
+        (touch->how == TI_TOUCH_COPIES ? ti_coherence_copy : ti_coherence_write)(b->coherence, &touch->box,
+                                                                                 touch->place);
     }
 }
 
@@ -546,32 +612,16 @@ void ti_cycle_tell_step(ti_instruction_graph *graph, size_t at)
 {
     const ti_cycle *c = &graph->cycle;
     const ti_cycle_step *s = &c->step.data[at];
-    const ti_instruction *i = &s->instruction;
     ti_deps *deps = &graph->emit.deps;
-    ti_deps_start(deps, i->id + c->shift);
-    if (s->parts) {
-        tell_touches(&c->touch.data[s->touch], s->touches, deps);
-    } else if (i->kind == TI_INSTRUCTION_EPOCH) {
+    ti_deps_start(deps, s->instruction.id + c->shift);
+    if (s->instruction.kind == TI_INSTRUCTION_EPOCH) {
         ti_era_apply(&graph->emit.era, s->applied + c->shift);
-    } else if (i->kind == TI_INSTRUCTION_REDUCE) {
-        ti_tracker *t = &ti_instruction_memory(graph, i->as.reduce.buffer, TI_HOST_MEMORY)->tracker;
-        tell_boxes(t, &i->as.reduce.box, 1, true, deps);
-    } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
-        ti_tracker *t = &ti_instruction_memory(graph, i->as.collective.buffer, TI_HOST_MEMORY)->tracker;
-        if (s->staging) { /* what is given is staging memory */
-            tell_boxes(t, &i->as.collective.buffer->extent, i->as.collective.gets, true, deps);
-            return;
-        }
-        tell_boxes(t, i->as.collective.give, i->as.collective.gives, false, deps);
-        tell_boxes(t, i->as.collective.get, i->as.collective.gets, true, deps);
-    } else if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
-        ti_tracker *t = &ti_instruction_memory(graph, i->as.transfer.buffer, TI_HOST_MEMORY)->tracker;
-        for (uint32_t k = 0; k < s->boxes; k++) {
-            tell_boxes(t, &c->box.data[s->box + k].box, 1, i->kind == TI_INSTRUCTION_RECEIVE, deps);
-        }
-    } else if (s->made) {
-        tell_touches(s->made->touch, s->made->touches, deps);
-    } else {
-        tell_touches(&c->touch.data[s->touch], s->touches, deps);
+    }
+    for (uint32_t k = 0; k < s->touches; k++) {
+        tell(graph, &c->touch.data[s->touch + k]);
+    }
+    for (uint32_t k = 0; s->made && k < s->made->touches; k++) {
+        const ti_template_touch *touch = &s->made->touch[k];
+        (touch->write ? ti_tracker_write : ti_tracker_read)(&touch->memory->tracker, &touch->box, deps->self, deps);
     }
 }

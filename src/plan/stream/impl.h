@@ -72,10 +72,16 @@ static inline bool ti_command_is_horizon(const ti_command *command)
 {
     return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
 }
-/* How many instructions the command became, if it can be repeated. */
-size_t ti_cycle_instructions(const ti_command *command);
+/* The first main step of a command whose first step this is. */
+static inline ti_cycle_step *ti_cycle_main(ti_cycle_step *first)
+{
+    return first + first->copies;
+}
+/* How many of the instructions the command became, if it can be repeated. */
+size_t ti_cycle_instructions(const ti_command *command, const ti_instruction *const *instruction, size_t left);
 /* Record that the command became those instructions, if that can be repeated. */
-bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction);
+bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction,
+                     size_t count);
 /* Whether the first of `left` commands is the one of step `at`, and can be repeated now. */
 bool ti_cycle_is_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command, size_t left);
 /* Compile that command, and the reductions after it together with it. */
