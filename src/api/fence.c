@@ -1,6 +1,7 @@
 /* Fences: values for the application. Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
+#include "api/shapes.h"
 #include "base/log.h"
 
 /* Every node reads the box: one item per node, and a mapper that is constant. */
@@ -38,17 +39,56 @@ static tacit_status submit_shape(tacit_context *ctx, const ti_shape *shape, ti_a
     return TACIT_OK;
 }
 
+/* Check a fence of a box and make its shape, in `own` if that is to be kept. What is not good leaves nothing behind. */
+static tacit_status make_shape(tacit_context *ctx, const tacit_task *as, ti_arena *own, uint64_t number,
+                               const ti_box *box, const ti_shape **out)
+{
+    ti_arena *arena = own ? own : ti_task_graph_arena(ti_runtime_task_graph(ctx->runtime));
+    ti_arena_mark before = ti_arena_here(arena);
+    ti_shape *shape = ti_shape_new(arena, as->name);
+    shape->is_fence = true;
+    fill_fence(ctx, shape, arena, as->access[0].buffer, box);
+    tacit_status status = ti_context_check(ctx, shape);
+    if (status != TACIT_OK) {
+        ti_arena_go_back(arena, before);
+        ti_shapes_abandon(ctx->shapes);
+        return status;
+    }
+    if (own) {
+        ti_shapes_keep(ctx->shapes, as, shape, number);
+    }
+    *out = shape;
+    return TACIT_OK;
+}
+
+/* A fence that comes again has a shape like a task, so that loops with fences are known. It is the only description
+ * without a kernel. */
+static tacit_status find_shape(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, const ti_shape **out)
+{
+    const tacit_task as = { .name = "fence",
+                            .range = tacit_range1((size_t)tacit_num_nodes(ctx)),
+                            .access = { tacit_read(buffer, tacit_fixed(ti_box_to_public(box))) } };
+    const uint64_t number = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
+    *out = ti_shapes_find(ctx->shapes, &as, number);
+    if (*out) {
+        return TACIT_OK;
+    }
+    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    return make_shape(ctx, &as, own, number, box, out);
+}
+
 static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory,
                                  ti_signal *signal)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
-    ti_arena *arena = ti_task_graph_arena(graph);
-    ti_arena_mark before = ti_arena_here(arena);
-    ti_shape *shape = ti_task_graph_shape(graph, "fence");
-    fill_fence(ctx, shape, arena, buffer, box);
-    ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
+    const ti_shape *shape;
+    TI_TRY(find_shape(ctx, buffer, box, &shape));
+    ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(graph), ti_local_piece);
     *piece = (ti_local_piece){ *box, *box };
-    return submit_shape(ctx, shape, before, (ti_user_copy){ memory, piece, 1, signal });
+    ti_task *task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
+    task->as.fence = (ti_user_copy){ memory, piece, 1, signal };
+    ti_runtime_submit(ctx->runtime, task);
+    return TACIT_OK;
 }
 
 static tacit_status enter(tacit_context *ctx, const char *who, const tacit_buffer *buffer)

@@ -102,6 +102,7 @@ typedef struct ti_shape {
     bool on_host;     /* not on devices */
     bool two_dimensional;
     bool in_blocks; /* gran[0] is the length of a block, one call of the kernel combines each: ir/block_tree.h */
+    bool is_fence;  /* of a box, whose tasks are of kind TI_TASK_FENCE */
     bool hash_args; /* nodes compare the bytes of the arguments */
     bool no_collectives;
     bool pure;

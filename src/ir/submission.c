@@ -201,8 +201,12 @@ static void add_buffer(ti_submission_kind kind, const ti_buffer_info *buffer, ti
 void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission *out)
 {
     clear(out);
-    add_task(shape, num_nodes, out);
-    add_accesses(shape, out);
+    if (shape->is_fence) {
+        add_fence(shape, num_nodes, out);
+    } else {
+        add_task(shape, num_nodes, out);
+        add_accesses(shape, out);
+    }
     seal(out);
 }
 

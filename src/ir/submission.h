@@ -55,8 +55,8 @@ typedef struct ti_submission {
     } access[TACIT_MAX_ACCESSES];
 } ti_submission;
 
-/* Of a task that is about to be submitted; a horizon is one that the program asks for. The shape of tasks whose
- * arguments do not count may keep what all of them have in common (ti_shape::submission). */
+/* Of what is about to be submitted; a horizon is one that the program asks for. The shape of a fence, or of tasks whose
+ * arguments do not count, may keep what all of them have in common (ti_shape::submission). */
 void ti_submission_of_shape(const ti_shape *shape, int num_nodes, ti_submission *out);
 void ti_submission_of_task(const ti_task *task, int num_nodes, ti_submission *out);
 /* The bytes of a record that matter: it ends with its last access. */

@@ -401,6 +401,48 @@ static void sub_boxes(tacit_context *ctx, void *user)
     }
 }
 
+static void add_one(const tacit_launch *k)
+{
+    FOR_I(k) TACIT_AT1(int, k->view[0], i)++;
+}
+
+enum { PASSES = 150 };
+
+/* A loop whose passes have fences, of one box and of several in turn, to memory of the program's and with tickets that
+ * are asked later: planned once and repeated, each gets what its own pass has made. Something else comes between. */
+static void fences_in_loops(tacit_context *ctx, void *user)
+{
+    (void)user;
+    int a[N], got[N], other[2];
+    tacit_fence_ticket *ticket = NULL;
+    count_up(a, N);
+    tacit_buffer *A = ints(ctx, "A", N, a);
+    for (int pass = 1; pass <= PASSES; pass++) {
+        SUBMIT(ctx, .name = "add_one", .range = TACIT_RANGE(N), KERNEL(add_one),
+               .access = { tacit_update(A, tacit_one_to_one()) });
+        REQUIRE_OK(ctx, tacit_fence_read(ctx, A, TACIT_BOX_ALL, got));
+        for (int i = 0; i < N; i++) {
+            REQUIRE(got[i] == a[i] + pass);
+        }
+        const size_t at = (size_t)(pass % 3);
+        if (pass > PASSES / 3) {
+            REQUIRE_OK(ctx, tacit_fence_read(ctx, A, tacit_box1(at, at + 2), other));
+            REQUIRE(other[0] == a[at] + pass && other[1] == a[at + 1] + pass);
+        }
+        if (ticket) { /* of the pass before */
+            const void *data;
+            REQUIRE_OK(ctx, tacit_fence_get(ticket, &data));
+            REQUIRE(memcmp(data, (int[]){ a[N - 1] + pass - 1 }, sizeof(int)) == 0);
+            tacit_fence_release(ticket);
+        }
+        REQUIRE_OK(ctx, tacit_fence(ctx, A, tacit_box1(N - 1, N), &ticket));
+        if (pass == PASSES / 2) {
+            REQUIRE_OK(ctx, tacit_wait(ctx));
+        }
+    }
+    tacit_fence_release(ticket);
+}
+
 static void initial_data(tacit_context *ctx, void *user)
 {
     (void)user;
@@ -611,6 +653,7 @@ const program programs[] = {
     { "items_that_write_together", items_that_write_together, false },
     { "fences", fences, false },
     { "sub_boxes", sub_boxes, false },
+    { "fences_in_loops", fences_in_loops, false },
     { "initial_data", initial_data, false },
     { "empty_ranges", empty_ranges, false },
     { "lifetimes", lifetimes, true },

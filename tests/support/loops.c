@@ -30,6 +30,7 @@ void loops_append(gen_program *program, gen_rng *rng, int longest)
     const bool interrupted = gen_chance(rng, 40);
     bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
     TI_VEC(int) tasks = { 0 };
+    TI_VEC(gen_step) fences = { 0 };
     for (size_t i = 0; i < program->step.count; i++) {
         const gen_step *s = &program->step.data[i];
         if (s->kind == GEN_CREATE || s->kind == GEN_DESTROY) {
@@ -40,18 +41,26 @@ void loops_append(gen_program *program, gen_rng *rng, int longest)
         const gen_step *s = &program->step.data[i];
         if (s->kind == GEN_TASK && may_come_again(there, &program->task.data[s->index])) {
             ti_vec_push(&tasks, s->index);
+        } else if (s->kind == GEN_FENCE && there[s->index]) {
+            ti_vec_push(&fences, *s);
         }
     }
     for (int loop = 0; loop < 3 && tasks.count; loop++) {
         const bool is_long = longest > SHORT && gen_chance(rng, 30);
-        int body[LOOPS_LONGEST], length = (int)gen_between(rng, 1, is_long ? longest : SHORT);
+        gen_step body[LOOPS_LONGEST];
+        const int length = (int)gen_between(rng, 1, is_long ? longest : SHORT);
+        const bool fenced = fences.count && gen_chance(rng, 40);
         const int times = (int)(is_long ? gen_between(rng, 4, 16) : gen_between(rng, 10, 60));
         for (int i = 0; i < length; i++) {
-            body[i] = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+            body[i] = (gen_step){ .kind = GEN_TASK,
+                                  .index = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)] };
+            if (fenced && gen_chance(rng, i ? 30 : 10)) {
+                body[i] = fences.data[gen_between(rng, 0, (int64_t)fences.count - 1)];
+            }
         }
         int steps = times * length - (int)gen_between(rng, 0, length - 1);
         for (int i = 0; i < steps; i++) {
-            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % length] }));
+            ti_vec_push(&program->step, body[i % length]);
             if (interrupted && gen_chance(rng, 3)) {
                 interrupt(program, rng, tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)]);
             }
@@ -62,5 +71,6 @@ void loops_append(gen_program *program, gen_rng *rng, int longest)
         }
     }
     ti_vec_fini(&tasks);
+    ti_vec_fini(&fences);
     ti_free(there, program->buffer.count * sizeof(*there));
 }

@@ -50,6 +50,7 @@ void lower_fini(lowering *l)
     ti_vec_fini(&l->weights);
     ti_vec_fini(&l->free_slots);
     ti_vec_fini(&l->retired_slots);
+    ti_vec_fini(&l->fences);
     ti_vec_fini(&l->known);
     ti_arena_fini(&l->memory);
 }
@@ -189,7 +190,7 @@ static void lower_task(lowering *l, const gen_task *from, ti_arena *arena, ti_sh
 }
 
 /* A fence is a read of its box by one item per node. */
-static ti_user_copy lower_fence(const lowering *l, const gen_step *step, ti_arena *arena, ti_shape *to)
+static void lower_fence(const lowering *l, const gen_step *step, ti_arena *arena, ti_shape *to)
 {
     gen_access read = { .buffer = step->index, .mode = TACIT_READ };
     tacit_box box;
@@ -203,7 +204,33 @@ static ti_user_copy lower_fence(const lowering *l, const gen_step *step, ti_aren
     to->range = (ti_box){ { 0, 0, 0 }, { l->program->nodes, 1, 1 } };
     to->access = access;
     to->accesses = 1;
+    to->is_fence = true;
     ti_shape_fill_footprints(to, arena);
+}
+
+/* The same again for one that is known. */
+static const ti_shape *fence_shape(lowering *l, const gen_step *step, ti_task_graph *graph)
+{
+    const bool keeps = l->shapes && !l->serial;
+    const ti_box box = lower_box(&step->box);
+    for (size_t i = 0; keeps && i < l->fences.count; i++) {
+        const ti_shape *f = l->fences.data[i];
+        if (f->access->buffer == &l->info[step->index] && ti_box_equal(&f->footprint->bounding, &box)) {
+            return f;
+        }
+    }
+    ti_shape *shape = keeps ? ti_shape_new(&l->memory, "fence") : ti_task_graph_shape(graph, "fence");
+    lower_fence(l, step, keeps ? &l->memory : ti_task_graph_arena(graph), shape);
+    if (keeps) {
+        shape->serial = l->program->task.count + 1 + l->fences.count;
+        shape->number = (uint32_t)shape->serial;
+        ti_vec_push(&l->fences, shape);
+    }
+    return shape;
+}
+
+static ti_user_copy lower_copy(const gen_step *step, ti_arena *arena)
+{
     ti_local_piece *piece = TI_ARENA_NEW(arena, ti_local_piece);
     piece->box = piece->whole = lower_box(&step->box);
     return (ti_user_copy){ .memory = piece, .piece = piece, .pieces = 1 };
@@ -244,7 +271,6 @@ static const ti_shape *shape_of(lowering *l, int index, ti_task_graph *graph)
 ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
 {
     ti_arena *arena = ti_task_graph_arena(graph);
-    ti_shape *shape;
     ti_task *task = NULL;
     switch (step->kind) {
     case GEN_CREATE:
@@ -256,9 +282,8 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
     case GEN_TASK:
         return ti_task_graph_new(graph, TI_TASK_EXECUTE, shape_of(l, step->index, graph));
     case GEN_FENCE:
-        shape = ti_task_graph_shape(graph, "fence");
-        task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
-        task->as.fence = lower_fence(l, step, arena, shape);
+        task = ti_task_graph_new(graph, TI_TASK_FENCE, fence_shape(l, step, graph));
+        task->as.fence = lower_copy(step, arena);
         return task;
     case GEN_WAIT:
         return new_task(graph, TI_TASK_EPOCH, "wait");

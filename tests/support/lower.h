@@ -20,6 +20,7 @@ typedef struct lowering {
     bool accelerators; /* half of the tasks without reductions have kernels for them */
     uint64_t serial;   /* of the shape of the next task; 0: as above */
     TI_VEC(ti_weights *) weights; /* of items: all that were made */
+    TI_VEC(ti_shape *) fences;    /* of those that are known; their serials follow those of tasks */
     TI_VEC(ti_shape *) known;     /* by serial; they live as long as the lowering */
     ti_arena memory;              /* where they lie */
 } lowering;

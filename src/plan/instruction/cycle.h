@@ -34,12 +34,13 @@ typedef struct ti_cycle_step {
     uint32_t copies;      /* of the first of a command: so many steps between places, before the first main one */
     uint32_t steps;       /* of the command */
     uint32_t reductions;  /* of an execution: the steps that follow it, of commands of their own */
-    uint32_t pieces;      /* of an execution without template: its chunks; else 0 */
+    uint32_t pieces;      /* of an execution without template: its chunks; of a fence: pairs of boxes; else 0 */
     uint32_t ahead;       /* of these */
     uint32_t part, parts; /* of a message of several: of all of its instructions; parts 0: it is none */
     int peer;
     uint32_t access; /* of a reduction */
     bool takes_old;  /* the same */
+    bool signals;    /* of a fence */
 } ti_cycle_step;
 
 typedef struct ti_cycle {

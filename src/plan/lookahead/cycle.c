@@ -191,8 +191,8 @@ static bool record_command(ti_command_graph *graph, const ti_command *command)
         }
         break;
     case TI_COMMAND_EPOCH:
-        break;
     case TI_COMMAND_FENCE:
+        break;
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         TI_UNREACHABLE(); /* such tasks do not come again */
@@ -378,7 +378,8 @@ static inline void emit_again(ti_command_graph *graph, const ti_command_made *ma
         ti_vec_push(&graph->batch, command);
         ti_command_pass_point(graph, command);
         return;
-    case TI_COMMAND_FENCE:
+    case TI_COMMAND_FENCE: /* what it copies to comes with its task */
+        break;
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         TI_UNREACHABLE();

@@ -141,6 +141,20 @@ static bool record_collective(ti_cycle *c, const ti_command *command, const ti_i
     return true;
 }
 
+/* Copies to the program's memory, and then perhaps who says that they are done. */
+static bool record_fence(ti_cycle *c, const ti_command *command, const ti_instruction *i, ti_cycle_step *s)
+{
+    const ti_user_copy *user = &command->task->as.fence;
+    s->signals = user->signal != NULL;
+    s->pieces = (uint32_t)user->pieces;
+    s->chunk = c->chunk.count;
+    for (size_t k = 0; k < user->pieces; k++) {
+        ti_vec_push(&c->chunk, user->piece[k].box);
+        ti_vec_push(&c->chunk, user->piece[k].whole);
+    }
+    return command->task->shape->serial && (i->kind == TI_INSTRUCTION_COPY || i->kind == TI_INSTRUCTION_FENCE);
+}
+
 static bool record_kind(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                         ti_cycle_step *s)
 {
@@ -157,6 +171,7 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     case TI_COMMAND_EPOCH:
         return i->kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(command);
     case TI_COMMAND_FENCE:
+        return record_fence(&graph->cycle, command, i, s);
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         return false;
@@ -272,26 +287,27 @@ static bool record_of_part(ti_instruction_graph *graph, const ti_command *comman
     return true;
 }
 
-/* A kernel, or a copy, of this task. */
-static bool is_of_execution(const ti_command *execute, const ti_instruction *i)
+/* An execution or a fence becomes several instructions, which are of these kinds. */
+static bool is_of_several(const ti_command *command, const ti_instruction *i)
 {
-    return i->task == execute->task &&
-           (i->kind == TI_INSTRUCTION_COPY || i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST);
+    const bool main = command->kind == TI_COMMAND_FENCE
+                          ? i->kind == TI_INSTRUCTION_FENCE
+                          : i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_HOST;
+    return i->task == command->task && (main || i->kind == TI_INSTRUCTION_COPY);
 }
 
 size_t ti_cycle_instructions(const ti_command *command, const ti_instruction *const *instruction, size_t left)
 {
+    const bool several = command->kind == TI_COMMAND_EXECUTE || command->kind == TI_COMMAND_FENCE;
     size_t n = 0;
     if (is_part(command)) {
         return TI_MIN(ti_instruction_part_instructions(command), left);
     }
-    while (command->kind == TI_COMMAND_EXECUTE && n < left && is_of_execution(command, instruction[n])) {
+    while (n < left &&
+           (several ? is_of_several(command, instruction[n]) : instruction[n]->kind == TI_INSTRUCTION_COPY)) {
         n++;
     }
-    while (command->kind != TI_COMMAND_EXECUTE && n < left && instruction[n]->kind == TI_INSTRUCTION_COPY) {
-        n++;
-    }
-    return TI_MIN(n + (command->kind != TI_COMMAND_EXECUTE), left);
+    return several ? n : TI_MIN(n + 1, left);
 }
 
 bool ti_cycle_record(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *const *instruction,
@@ -376,6 +392,17 @@ static bool is_same_execution(const ti_instruction_graph *graph, const ti_cycle_
            template_of(graph, execute->task->shape) == s->made;
 }
 
+static bool is_same_fence(const ti_cycle *c, const ti_cycle_step *s, const ti_command *fence)
+{
+    const ti_user_copy *user = &fence->task->as.fence;
+    bool same = user->pieces == s->pieces && (user->signal != NULL) == s->signals;
+    for (uint32_t k = 0; same && k < s->pieces; k++) {
+        same = ti_box_equal(&user->piece[k].box, &c->chunk.data[s->chunk + 2 * k]) &&
+               ti_box_equal(&user->piece[k].whole, &c->chunk.data[s->chunk + 2 * k + 1]);
+    }
+    return same;
+}
+
 static bool is_step(const ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *const *command,
                     size_t left)
 {
@@ -396,8 +423,9 @@ static bool is_step(const ti_instruction_graph *graph, const ti_cycle_step *s, c
     case TI_COMMAND_EPOCH:
         return s->instruction.kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(first) &&
                !ti_instruction_frees_staging(graph);
-    case TI_COMMAND_REDUCE: /* it comes with its execution */
     case TI_COMMAND_FENCE:
+        return is_same_fence(&graph->cycle, s, first);
+    case TI_COMMAND_REDUCE: /* it comes with its execution */
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         return false;
@@ -554,6 +582,22 @@ static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, siz
     }
 }
 
+/* What it copies to comes with its task. */
+static void take_fence(ti_instruction_graph *graph, const ti_cycle_step *s, size_t steps, const ti_task *task)
+{
+    ti_instruction_box *none;
+    for (size_t k = 0; k < steps; k++) {
+        const bool copies = s[k].instruction.kind == TI_INSTRUCTION_COPY;
+        ti_instruction *i = start(graph, &s[k], &s[k].instruction, copies ? BYTES_UP_TO(copy) : BYTES_UP_TO(fence),
+                                  task, &none);
+        if (!copies) {
+            i->as.fence.signal = task->as.fence.signal;
+        } else if (i->as.copy.to.user) {
+            i->as.copy.to.user = task->as.fence.memory;
+        }
+    }
+}
+
 void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command *const *command)
 {
     ti_cycle_step *first = &graph->cycle.step.data[at], *s = ti_cycle_main(first);
@@ -586,8 +630,10 @@ void ti_cycle_take_step(ti_instruction_graph *graph, size_t at, const ti_command
     case TI_COMMAND_EPOCH:
         ti_instruction_compile_point(graph, command[0]);
         return;
-    case TI_COMMAND_REDUCE:
     case TI_COMMAND_FENCE:
+        take_fence(graph, s, s->steps - first->copies, command[0]->task);
+        return;
+    case TI_COMMAND_REDUCE:
     case TI_COMMAND_CREATE:
     case TI_COMMAND_DESTROY:
         TI_UNREACHABLE();

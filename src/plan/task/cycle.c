@@ -1,7 +1,7 @@
 /* Cycles of the task graph: see cycle.h.
  *
- * There are cycles of tasks with shapes that come again, without host objects; not where reports want edges, forwards
- * are marked, or producers have been merged. */
+ * There are cycles of tasks and fences with shapes that come again, without host objects; not where reports want edges,
+ * forwards are marked, or producers have been merged. */
 #include "plan/task/impl.h"
 
 /* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
@@ -172,11 +172,17 @@ static bool record_writes(ti_task_graph *graph, const ti_task *task, ti_task_ste
     return can;
 }
 
+/* Fences of a box do, as tasks do. */
+static inline bool comes_again(const ti_task *task)
+{
+    return (task->kind == TI_TASK_EXECUTE || task->kind == TI_TASK_FENCE) && task->shape->serial;
+}
+
 static bool record_task(ti_task_graph *graph, const ti_task *task, ti_task_step *s)
 {
     const ti_shape *shape = task->shape;
     s->serial = shape->serial;
-    if (task->kind != TI_TASK_EXECUTE || !shape->serial || shape->orders || task->writes_new || task->source) {
+    if (!comes_again(task) || shape->orders || task->writes_new || task->source) {
         return false;
     }
     record_touches(graph, shape, s);
@@ -231,8 +237,7 @@ void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shap
     } else if (task->kind == TI_TASK_EPOCH) {
         ti_loop_forget(&c->loop);
     } else {
-        const bool comes_again = task->kind == TI_TASK_EXECUTE && task->shape->serial;
-        ti_loop_note(&c->loop, comes_again ? task->shape->serial << 1 : task->id << 1 | 1);
+        ti_loop_note(&c->loop, comes_again(task) ? task->shape->serial << 1 : task->id << 1 | 1);
     }
 }
 
@@ -360,7 +365,7 @@ bool ti_task_cycle_take(ti_task_graph *graph, ti_task *task)
 {
     ti_task_cycle *c = &graph->cycle;
     const ti_task_step *s = &c->step.data[c->at];
-    if (task->kind != TI_TASK_EXECUTE || !s->serial || task->shape->serial != s->serial) {
+    if (!s->serial || task->shape->serial != s->serial || !comes_again(task)) {
         stop(graph);
         return false;
     }
