@@ -202,13 +202,15 @@ static TI_NOINLINE void stop(ti_instruction_graph *graph)
         }
     }
     ti_era_apply(&graph->emit.era, c->applied + c->rounds * c->length);
+    uint64_t segments = c->rounds * c->loop.recorded;
     for (size_t at = 0; at < c->at; at++) {
         ti_cycle_tell_step(graph, at);
+        segments += c->step.data[at].instruction.kind == TI_INSTRUCTION_EPOCH;
     }
     TI_ASSERT(graph->emit.era.applied == applied);
     (void)applied;
     ti_loop_give_up(&c->loop, c->rounds >= WORTH);
-    ti_loop_forget(&c->loop);
+    ti_loop_go_on(&c->loop, segments);
 }
 
 size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *command, size_t count)

@@ -294,8 +294,10 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
     if (c->rounds > 0) {
         pass_rounds(graph);
     }
+    uint64_t segments = c->rounds * c->loop.recorded;
     for (size_t at = 0; at < c->at; at++) {
         const uint64_t id = c->first + at + c->shift;
+        segments += c->step.data[at].serial == 0;
         if (c->step.data[at].serial) {
             tell_task(graph, &c->step.data[at], id);
         } else {
@@ -306,7 +308,7 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
         ti_forwards_pass_point(graph->forwards, graph->horizon.newest);
     }
     ti_loop_give_up(&c->loop, c->rounds >= WORTH);
-    ti_loop_forget(&c->loop);
+    ti_loop_go_on(&c->loop, segments);
 }
 
 void ti_task_cycle_skip(ti_task_graph *graph)

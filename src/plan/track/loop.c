@@ -1,14 +1,16 @@
 /* Whether a stage goes round in a loop: see loop.h.
  *
- * Of each segment it is known which one before had an equal hash, and of that the same. So all distances at which the
- * segment at hand repeats another are found by a walk over those alone, and the first of them that has done so for as
- * many segments as it is long is a round. */
+ * Segments in a row that are alike are a stretch. Of each stretch it is known which one before had the same segments,
+ * as many of them, and of that the same. So all distances at which the stretch at hand repeats another are found by a
+ * walk over those alone. What has repeated itself for as many stretches as it is long is a round; if several have, the
+ * one that has done so for longest, since a loop within another one repeats itself only until that goes on. Where no
+ * stretches do, some segments alike are a round of one. */
 #include "plan/track/loop.h"
 
 /* Segments that are not looked at after a failure: as many as the round had, or this, and each time twice as many. */
 enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8 };
-/* Earlier segments that are looked at for one; of a round of one, so many are seen, as it may be part of a longer. */
-enum { MAX_WALK = 16, MIN_RUN = 2 };
+/* Earlier stretches that are looked at for one; of a round of one segment, so many are seen. */
+enum { MAX_WALK = 16, MIN_ALIKE = 3 };
 /* After rounds that were of no use, two of them are tried as one, then three, and so on. */
 enum { MAX_ROUNDS = 4 };
 
@@ -22,40 +24,73 @@ void ti_loop_note(ti_loop *l, uint64_t word)
     l->hash = (l->hash << 7 | l->hash >> 57) ^ ti_hash64(word);
 }
 
-/* The segment is like the one `distance` before it. */
+static inline struct ti_loop_stretch *stretch_at(ti_loop *l, uint64_t number)
+{
+    return &l->kept[number % TI_LOOP_KEPT];
+}
+
+/* The stretch is like the one `distance` before it. */
 static void extend(ti_loop *l, uint64_t number, size_t distance)
 {
     struct ti_loop_run *run = &l->run[distance];
     run->length = run->length && run->end + 1 == number ? run->length + 1 : 1;
     run->end = number;
-    if (!l->round && run->length >= TI_MAX(distance, (size_t)MIN_RUN)) {
-        l->round = distance;
+    if (run->length >= distance && (!l->distance || run->length > l->run[l->distance].length)) {
+        l->distance = distance;
     }
 }
 
-/* The segment is known from now on, instead of the oldest one: 1 + the number of the latest equal one, or 0. */
-static uint64_t take_place(ti_loop *l, uint64_t number)
+/* The latest stretch has all its segments. */
+static void close_stretch(ti_loop *l)
 {
-    struct ti_loop_segment *s = &l->kept[number % TI_LOOP_KEPT];
-    const uint64_t *its = s->number ? ti_map_find(&l->newest, s->hash) : NULL;
-    if (its && *its == s->number) {
-        ti_map_remove(&l->newest, s->hash, NULL);
+    const uint64_t number = l->stretches++;
+    struct ti_loop_stretch *s = stretch_at(l, number);
+    s->key = ti_hash64(s->hash ^ s->count << 1);
+    uint64_t *newest = ti_map_at(&l->newest, s->key);
+    uint64_t before = s->before = *newest;
+    s->number = *newest = number + 1;
+    l->distance = 0;
+    for (int walk = 0; walk < MAX_WALK && before && number - (before - 1) <= TI_LOOP_SEGMENTS; walk++) {
+        extend(l, number, number - (before - 1));
+        before = stretch_at(l, before - 1)->before;
     }
-    uint64_t *newest = ti_map_at(&l->newest, l->hash);
-    *s = (struct ti_loop_segment){ l->hash, *newest, number + 1 };
-    *newest = number + 1;
-    return s->before;
+}
+
+/* It is known from now on, instead of the oldest one. */
+static void open_stretch(ti_loop *l)
+{
+    struct ti_loop_stretch *s = stretch_at(l, l->stretches);
+    const uint64_t *its = s->number ? ti_map_find(&l->newest, s->key) : NULL;
+    if (its && *its == s->number) {
+        ti_map_remove(&l->newest, s->key, NULL);
+    }
+    *s = (struct ti_loop_stretch){ .hash = l->hash, .begin = l->segments };
+    l->is_open = true;
+}
+
+/* How many segments the round has in which the latest segment is, or 0. */
+static size_t find_round(ti_loop *l)
+{
+    const struct ti_loop_stretch *s = stretch_at(l, l->stretches), *like = stretch_at(l, l->stretches - l->distance);
+    if (l->distance && like->hash == s->hash && like->count >= s->count && s->begin - like->begin <= TI_LOOP_SEGMENTS) {
+        return (size_t)(s->begin - like->begin);
+    }
+    l->distance = 0;
+    return s->count >= MIN_ALIKE;
 }
 
 void ti_loop_end_segment(ti_loop *l)
 {
-    const uint64_t number = l->segments++;
-    uint64_t before = take_place(l, number);
-    l->round = 0;
-    for (int walk = 0; walk < MAX_WALK && before && number - (before - 1) <= TI_LOOP_SEGMENTS; walk++) {
-        extend(l, number, number - (before - 1));
-        before = l->kept[(before - 1) % TI_LOOP_KEPT].before;
+    if (l->is_open && stretch_at(l, l->stretches)->hash != l->hash) {
+        close_stretch(l);
+        l->is_open = false;
     }
+    if (!l->is_open) {
+        open_stretch(l);
+    }
+    stretch_at(l, l->stretches)->count++;
+    l->past[l->segments++ % TI_LOOP_KEPT] = l->hash;
+    l->round = find_round(l);
     l->hash = 0;
 }
 
@@ -76,7 +111,10 @@ bool ti_loop_begin_round(ti_loop *l)
 
 void ti_loop_forget(ti_loop *l)
 {
-    l->segments++; /* runs end */
+    l->segments++;
+    l->stretches++; /* runs end */
+    l->is_open = false;
+    l->distance = 0;
     l->hash = 0;
     l->round = 0;
     if (l->phase == TI_LOOP_RECORDS) {
@@ -91,4 +129,14 @@ void ti_loop_give_up(ti_loop *l, bool was_worth)
     l->more = was_worth ? l->more : (l->more + 1) % MAX_ROUNDS;
     l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
     l->next_try = was_worth ? 0 : l->segments + (pause << l->failures);
+}
+
+void ti_loop_go_on(ti_loop *l, uint64_t repeated)
+{
+    const uint64_t most = 2 * TI_LOOP_SEGMENTS; /* more of them make no difference */
+    for (uint64_t i = 0; i < TI_MIN(repeated, most); i++) {
+        l->hash = l->past[(l->segments - l->recorded) % TI_LOOP_KEPT];
+        ti_loop_end_segment(l);
+    }
+    l->hash = 0;
 }

@@ -13,17 +13,23 @@ typedef enum ti_loop_phase { TI_LOOP_LOOKS, TI_LOOP_RECORDS, TI_LOOP_REPEATS } t
 
 typedef struct ti_loop {
     ti_loop_phase phase;
-    uint64_t hash;     /* of the segment at hand */
-    uint64_t segments; /* so far */
-    struct ti_loop_segment {
-        uint64_t hash, before, number; /* 1 + that of the latest one with an equal hash, or 0; 1 + its own, or 0 */
-    } kept[TI_LOOP_KEPT];
-    ti_map newest; /* by hash, of these: 1 + the number of the latest one */
+    uint64_t hash;               /* of the segment at hand */
+    uint64_t segments;           /* so far */
+    uint64_t past[TI_LOOP_KEPT]; /* hashes of the latest, by number */
+    uint64_t stretches;          /* that have ended; those in a row that are alike are one */
+    bool is_open;                /* and there is one more */
+    struct ti_loop_stretch {
+        uint64_t hash, begin, count; /* of its segments; number of the first */
+        uint64_t key;                /* hash of hash and count */
+        uint64_t before, number;     /* 1 + that of the latest one with an equal key, or 0; 1 + its own, or 0 if open */
+    } kept[TI_LOOP_KEPT];            /* by number */
+    ti_map newest;                   /* by key, of these: 1 + number of the latest one */
     struct ti_loop_run {
-        uint64_t end; /* number of the last of `length` segments in a row that were like the one so many before */
+        uint64_t end; /* number of the last of `length` stretches in a row that were like the one so many before */
         uint64_t length;
     } run[TI_LOOP_SEGMENTS + 1];
-    size_t round;      /* segments of the shortest round that may be recorded now, or 0 */
+    size_t distance;   /* stretches of a round in which the latest is, or 0 */
+    size_t round;      /* segments of the round that may be recorded now, or 0 */
     size_t recorded;   /* of the latest one that was worth a try; 0: not known */
     size_t more;       /* rounds beside the first that are recorded as one: what is known may need several to repeat */
     uint64_t next_try; /* segment from which on a round may be recorded */
@@ -43,5 +49,8 @@ bool ti_loop_begin_round(ti_loop *loop);
 void ti_loop_forget(ti_loop *loop);
 /* A recorded round is not used any more, and another one is looked for. If it was of no use, that is recorded later. */
 void ti_loop_give_up(ti_loop *loop, bool was_worth);
+/* The latest round to be recorded has been repeated since, for so many segments, and nothing else has come: they are
+ * segments like others, so that a longer round is found which this one is part of. */
+void ti_loop_go_on(ti_loop *loop, uint64_t repeated);
 
 #endif
