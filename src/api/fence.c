@@ -24,6 +24,13 @@ static void fill_fence(const tacit_context *ctx, ti_shape *shape, ti_arena *aren
     ti_shape_fill_footprints(shape, arena);
 }
 
+static void submit(tacit_context *ctx, const ti_shape *shape, ti_user_copy copy)
+{
+    ti_task *task = ti_task_graph_new(ti_runtime_task_graph(ctx->runtime), TI_TASK_FENCE, shape);
+    task->as.fence = copy;
+    ti_runtime_submit(ctx->runtime, task);
+}
+
 /* Submit a fence whose shape has been filled, unless it reads what nobody has written. */
 static tacit_status submit_shape(tacit_context *ctx, const ti_shape *shape, ti_arena_mark before, ti_user_copy copy)
 {
@@ -33,9 +40,7 @@ static tacit_status submit_shape(tacit_context *ctx, const ti_shape *shape, ti_a
         ti_arena_go_back(ti_task_graph_arena(graph), before);
         return status;
     }
-    ti_task *task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
-    task->as.fence = copy;
-    ti_runtime_submit(ctx->runtime, task);
+    submit(ctx, shape, copy);
     return TACIT_OK;
 }
 
@@ -85,9 +90,7 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const
     TI_TRY(find_shape(ctx, buffer, box, &shape));
     ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(graph), ti_local_piece);
     *piece = (ti_local_piece){ *box, *box };
-    ti_task *task = ti_task_graph_new(graph, TI_TASK_FENCE, shape);
-    task->as.fence = (ti_user_copy){ memory, piece, 1, signal };
-    ti_runtime_submit(ctx->runtime, task);
+    submit(ctx, shape, (ti_user_copy){ memory, piece, 1, signal });
     return TACIT_OK;
 }
 
