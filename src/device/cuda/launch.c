@@ -51,20 +51,32 @@ static void collect(parameters *p, const ti_device_kernel *job)
     }
 }
 
-/* The names of parameters mean nothing to a driver, so a kernel whose list is another one would read what it is not
- * given. */
 static bool has_parameters(const ti_cuda_session *s, const ti_cuda_kernel *k, const parameters *p)
 {
     size_t offset, bytes;
-    if (!s->cu.parameter) {
-        return true;
-    }
     for (size_t i = 0; i < p->count; i++) {
         if (s->cu.parameter(k->function, i, &offset, &bytes) != TI_CU_SUCCESS || bytes != p->bytes[i]) {
             return false;
         }
     }
     return s->cu.parameter(k->function, p->count, &offset, &bytes) != TI_CU_SUCCESS;
+}
+
+/* The names of parameters mean nothing to a driver, so a kernel whose list is another one would read what it is not
+ * given. The driver is asked for one parameter at a time, so what it says is kept. */
+static bool fits(const ti_cuda_session *s, ti_cuda_kernel *k, const parameters *p, const ti_device_kernel *job)
+{
+    const ti_cuda_list list = { job->launch.num_views, job->kernel->cuda.local_bytes > 0, job->launch.args_size };
+    const bool is_known =
+        k->list.views == list.views && k->list.has_scratch == list.has_scratch && k->list.args_size == list.args_size;
+    if (!s->cu.parameter || is_known) {
+        return true;
+    }
+    if (!has_parameters(s, k, p)) {
+        return false;
+    }
+    k->list = list;
+    return true;
 }
 
 /* Groups where the task does not say: rows of 32 neighbours. Device's dimension i is the range's dims - 1 - i. */
@@ -141,12 +153,12 @@ bool ti_cuda_give_kernel(ti_cuda_session *session, const ti_cuda_context *contex
         job->kernel->cuda.launch(&job->launch, stream);
         return true;
     }
-    const ti_cuda_kernel *k = ti_cuda_kernel_of(session, context, job);
+    ti_cuda_kernel *k = ti_cuda_kernel_of(session, context, job);
     if (!k) {
         return false;
     }
     collect(&p, job);
-    if (!has_parameters(session, k, &p)) {
+    if (!fits(session, k, &p, job)) {
         refuse(session, job, k);
         return false;
     }

@@ -159,15 +159,16 @@ static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel
     return good;
 }
 
-const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
+ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
                                         const ti_device_kernel *job)
 {
     ti_cuda_kernel k = { .source = job->kernel->cuda.source,
                          .entry = job->kernel->cuda.entry,
                          .dims = TI_MAX(job->dims, 1),
-                         .context = context };
+                         .context = context,
+                         .list = { .views = -1 } };
     for (size_t i = 0; i < session->kernel.count; i++) {
-        const ti_cuda_kernel *known = &session->kernel.data[i];
+        ti_cuda_kernel *known = &session->kernel.data[i];
         if (known->source == k.source && known->entry == k.entry && known->dims == k.dims &&
             known->context == context) {
             return known;

@@ -21,6 +21,13 @@ typedef struct ti_cuda_context {
     size_t pitch;    /* bytes from a row to the next that a copy may have, at most */
 } ti_cuda_context;
 
+/* What makes the list of a kernel's parameters. */
+typedef struct ti_cuda_list {
+    int views; /* -1: no list */
+    bool has_scratch;
+    size_t args_size;
+} ti_cuda_list;
+
 /* A kernel for ranges of `dims` dimensions on one GPU. */
 typedef struct ti_cuda_kernel {
     const char *source, *entry;
@@ -28,6 +35,7 @@ typedef struct ti_cuda_kernel {
     const ti_cuda_context *context;
     ti_cu_module module;
     ti_cu_function function;
+    ti_cuda_list list; /* the latest one that the driver has found to be right */
 } ti_cuda_kernel;
 
 typedef struct ti_cuda_session {
@@ -79,7 +87,7 @@ void ti_cuda_unpin(ti_cuda_session *session, void *memory);
 bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
-const ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
+ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
                                         const ti_device_kernel *job);
 void ti_cuda_kernels_fini(ti_cuda_session *session);
 
