@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "device/cuda.h"
+#include "device/host_memory.h"
 #include "device/opencl.h"
 #include "tacit/tacit.h"
 
@@ -97,8 +98,8 @@ typedef struct way {
     ti_device *device; /* below the planners */
     uint64_t token;
     void *memory, *number;
-    char *host;
-    ti_pinner pinner;
+    ti_device cores; /* whose memory is the host's */
+    void *host;
     size_t bytes;
     tacit_context *ctx;
     tacit_buffer *counted;
@@ -328,11 +329,8 @@ static void close(peer_device *d)
     w->device->ops->stop(w->device);
     w->device->ops->free(w->device, w->memory, w->bytes);
     w->device->ops->free(w->device, w->number, sizeof(double));
-    if (w->pinner.unpin) {
-        w->pinner.unpin(w->pinner.user, w->host);
-    }
+    ti_host_free(&w->cores, w->host, w->bytes);
     w->device->ops->destroy(w->device);
-    free(w->host);
     free(w);
 }
 
@@ -366,19 +364,19 @@ peer_device *peer_tacit_open(const char *name, size_t bytes)
                              .close_program = close_program };
     w->failure.lot = &w->lot;
     w->bytes = bytes;
-    w->host = calloc(1, bytes);
     if (!create(w, name)) {
         exit(EXIT_FAILURE);
     }
     if (strncmp(name, "cuda", 4) == 0) {
-        w->pinner = ti_cuda_pinner(w->device, true);
-        w->pinner.pin(w->pinner.user, w->host, bytes); /* as all large memory of a node that has GPUs */
+        w->cores.pinner = ti_cuda_pinner(w->device, true);
     }
-    if (!w->host || w->device->ops->alloc(w->device, bytes, &w->memory) != TACIT_OK ||
+    if (ti_host_alloc(&w->cores, bytes, &w->host) != TACIT_OK ||
+        w->device->ops->alloc(w->device, bytes, &w->memory) != TACIT_OK ||
         w->device->ops->alloc(w->device, sizeof(double), &w->number) != TACIT_OK) {
         fprintf(stderr, "tacit bench device: %s has no memory for copies of %zu bytes; give --bytes\n", name, bytes);
         exit(EXIT_FAILURE);
     }
+    memset(w->host, 0, bytes);
     check(w, tacit_init(&(tacit_config){ .devices = name }, &w->ctx), "tacit_init");
     const tacit_buffer_desc desc = {
         .name = "counted", .range = tacit_range1(1), .elem_size = sizeof(double), .init = &zero

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT_NETWORK = 4 };
+enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT = 4 };
 /* Slots of so many bytes are combined by the workers. */
 enum { COMBINE_BYTES = 64 * 1024 };
 
@@ -30,7 +30,7 @@ struct ti_executor {
     ti_collective_issue collectives;
     ti_outbox outbox;
     ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
-    int steps_without_network;
+    int steps_without_network, steps_without_accelerators;
     uint64_t activity, running;
     uint64_t followed;          /* kernels that were started by who ended the one before */
     bool may_follow;            /* nobody looks on between two kernels */
@@ -539,14 +539,24 @@ static inline bool poll_device(ti_executor *ex, ti_device *device)
     return n > 0;
 }
 
-static bool poll_devices(ti_executor *ex)
+static bool poll_hosts(ti_executor *ex)
 {
     bool any = false;
-    for (int d = 0; d < ex->is.system->devices; d++) {
+    for (int d = 0; d < ti_system_hosts(ex->is.system); d++) {
         any |= poll_device(ex, ex->is.device[d]);
     }
     for (int g = 0; TI_UNLIKELY(g < ex->host_threads.count); g++) {
         any |= ex->host_threads.device[g] && poll_device(ex, ex->host_threads.device[g]);
+    }
+    return any;
+}
+
+/* Drivers take microseconds to answer, so accelerators are asked when there is nothing to start. */
+static bool poll_accelerators(ti_executor *ex)
+{
+    bool any = false;
+    for (int d = ti_system_hosts(ex->is.system); d < ex->is.system->devices; d++) {
+        any |= poll_device(ex, ex->is.device[d]);
     }
     return any;
 }
@@ -586,7 +596,7 @@ static bool issue_all_others(ti_executor *ex)
             issue(ex, slot);
             any = true;
         }
-    } while (copies && poll_devices(ex));
+    } while (copies && poll_hosts(ex));
     return any;
 }
 
@@ -668,12 +678,20 @@ static bool issue_ready(ti_executor *ex)
 
 bool ti_executor_step(ti_executor *ex)
 {
-    /* What a completed kernel lets go is started before the network is asked, but the network is never forgotten. */
-    bool any = poll_devices(ex) && issue_ready(ex);
-    if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT_NETWORK) {
+    /* What a completed kernel lets go is started before the network and accelerators are asked, but these are never
+     * forgotten. */
+    bool any = poll_hosts(ex) && issue_ready(ex);
+    if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT) {
         ex->steps_without_network = 0;
         any |= poll_network(ex);
         any |= issue_ready(ex);
+    }
+    if (!any || ++ex->steps_without_accelerators >= MAX_STEPS_WITHOUT) {
+        ex->steps_without_accelerators = 0;
+        if (poll_accelerators(ex)) {
+            issue_ready(ex);
+            any = true;
+        }
     }
     size_t waits = ex->is.comm->pending + ex->is.comm->listens +
                    ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);

@@ -67,8 +67,8 @@ static bool has_parameters(const ti_cuda_session *s, const ti_cuda_kernel *k, co
 static bool fits(const ti_cuda_session *s, ti_cuda_kernel *k, const parameters *p, const ti_device_kernel *job)
 {
     const ti_cuda_list list = { job->launch.num_views, job->kernel->cuda.local_bytes > 0, job->launch.args_size };
-    const bool is_known =
-        k->list.views == list.views && k->list.has_scratch == list.has_scratch && k->list.args_size == list.args_size;
+    const bool is_known = k->list.views == list.views && k->list.has_scratch == list.has_scratch &&
+                          k->list.args_size == list.args_size;
     if (!s->cu.parameter || is_known) {
         return true;
     }

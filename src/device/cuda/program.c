@@ -159,8 +159,7 @@ static bool load(ti_cuda_session *s, const ti_device_kernel *job, ti_cuda_kernel
     return good;
 }
 
-ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
-                                        const ti_device_kernel *job)
+ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context, const ti_device_kernel *job)
 {
     ti_cuda_kernel k = { .source = job->kernel->cuda.source,
                          .entry = job->kernel->cuda.entry,

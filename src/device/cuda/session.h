@@ -88,7 +88,7 @@ bool ti_cuda_is_pinned(ti_cuda_session *session, const ti_block *block);
 
 /* The compiled kernel of a task, in its context. NULL, and the run has failed, if it does not compile. */
 ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_context *context,
-                                        const ti_device_kernel *job);
+                                  const ti_device_kernel *job);
 void ti_cuda_kernels_fini(ti_cuda_session *session);
 
 #endif
