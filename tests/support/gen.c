@@ -349,15 +349,28 @@ static void push_fence(maker *m, int buffer)
                                                 .local = local }));
 }
 
+/* The program waits, in most cases for its node alone, or gives everything on. */
+static gen_step pause_step(maker *m, bool waits)
+{
+    const int64_t how = gen_between(&m->more, 0, 3);
+    return (gen_step){ .kind = waits ? GEN_WAIT : GEN_FLUSH, .index = waits ? (int)TI_MAX(how - 1, 0) : 0 };
+}
+
+/* Perhaps with a pause in each pass. */
 static void push_loop(maker *m)
 {
     int body[4], length = (int)gen_between(rng_of(m), 1, 4);
+    const bool pauses = gen_chance(&m->more, GEN_PERCENT_LOOP_PAUSES);
+    const gen_step pause = pause_step(m, gen_chance(&m->more, 70));
     int rounds = (int)gen_between(rng_of(m), 2, chance(m, GEN_PERCENT_LONG_LOOP) ? 60 : 8);
     for (int i = 0; i < length; i++) {
         body[i] = (int)gen_between(rng_of(m), 0, (int64_t)m->program->task.count - 1);
     }
     for (int i = 0; i < rounds * length; i++) {
         submit(m, body[i % length]);
+        if (pauses && i % length == 0) {
+            ti_vec_push(&m->program->step, pause);
+        }
     }
 }
 
@@ -664,7 +677,7 @@ static void push_step(maker *m)
     } else if (m->pure && chance(m, GEN_PERCENT_STENCILS)) {
         push_stencils(m);
     } else if (what == GEN_STEP_PAUSE) {
-        ti_vec_push(&m->program->step, ((gen_step){ .kind = chance(m, 50) ? GEN_WAIT : GEN_FLUSH }));
+        ti_vec_push(&m->program->step, pause_step(m, chance(m, 50)));
     } else if (what == GEN_STEP_FENCE) {
         push_fence(m, gen_pick_alive(m));
     } else if (what == GEN_STEP_NEW_BUFFER && count_alive(m) < GEN_BUFFERS_ALIVE) {

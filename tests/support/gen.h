@@ -99,9 +99,12 @@ typedef enum gen_step_kind {
     GEN_RESIZE /* public programs: buffer `old` becomes `index`, which differs in its extent, and has what both have */
 } gen_step_kind;
 
+/* A node waits for itself, for all, or to be tuned with all. */
+enum { GEN_ALONE, GEN_BARRIER, GEN_RETUNE };
+
 typedef struct gen_step {
     gen_step_kind kind;
-    int index;     /* of the buffer, or of the task in the pool */
+    int index;     /* of the buffer, or of the task in the pool; of a wait: how, see below */
     int old;       /* resize: of the buffer that goes */
     gen_box box;   /* fence */
     bool blocking; /* fence: tacit_fence_read */

@@ -25,6 +25,7 @@ enum {
     GEN_TASKS_MOST = 10,          /* ... */
     GEN_TASKS_MOST_TILES = 16,    /* ... of a program of tiles */
     GEN_PERCENT_TILES = 20,       /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
+    GEN_PERCENT_LOOP_PAUSES = 25, /* loops whose passes have a wait or a flush each */
     GEN_PERCENT_LONG_LOOP = 10,   /* loops of up to 60 rounds, so that nothing of them is derived any more */
     GEN_PERCENT_PATTERN = 5,      /* steps that are several tasks which make a collective pattern, */
     GEN_PERCENT_GRID = 40,        /* ... of these: among rows and columns of nodes */

@@ -133,7 +133,7 @@ static void print_step(const gen_program *program, const gen_step *s, FILE *out)
         print_box(&s->box, out);
         break;
     case GEN_WAIT:
-        fprintf(out, "wait\n");
+        fprintf(out, "%s\n", s->index == GEN_ALONE ? "wait" : s->index == GEN_BARRIER ? "barrier" : "retune");
         break;
     case GEN_FLUSH:
         fprintf(out, "flush\n");

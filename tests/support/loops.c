@@ -14,10 +14,18 @@ static bool may_come_again(const bool *there, const gen_task *task)
     return may;
 }
 
-/* What ends a cycle: something else is done between two rounds, or in the middle of one, and then it goes on. */
+/* All nodes may meet. */
+static gen_step pause_step(gen_rng *rng, int percent_meet)
+{
+    return gen_chance(rng, 40)
+               ? (gen_step){ .kind = GEN_FLUSH }
+               : (gen_step){ .kind = GEN_WAIT, .index = gen_chance(rng, percent_meet) ? GEN_BARRIER : GEN_ALONE };
+}
+
+/* Something else is done between two rounds, or in the middle of one, and then it goes on. */
 static void interrupt(gen_program *program, gen_rng *rng, int task)
 {
-    gen_step s = { .kind = gen_chance(rng, 50) ? GEN_WAIT : GEN_FLUSH };
+    gen_step s = pause_step(rng, 40);
     if (gen_chance(rng, 50)) {
         s = (gen_step){ .kind = GEN_TASK, .index = task };
     }
@@ -49,13 +57,15 @@ void loops_append(gen_program *program, gen_rng *rng, int longest)
         const bool is_long = longest > SHORT && gen_chance(rng, 30);
         gen_step body[LOOPS_LONGEST];
         const int length = (int)gen_between(rng, 1, is_long ? longest : SHORT);
-        const bool fenced = fences.count && gen_chance(rng, 40);
+        const bool fenced = fences.count && gen_chance(rng, 40), paused = gen_chance(rng, 40);
         const int times = (int)(is_long ? gen_between(rng, 4, 16) : gen_between(rng, 10, 60));
         for (int i = 0; i < length; i++) {
             body[i] = (gen_step){ .kind = GEN_TASK,
                                   .index = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)] };
             if (fenced && gen_chance(rng, i ? 30 : 10)) {
                 body[i] = fences.data[gen_between(rng, 0, (int64_t)fences.count - 1)];
+            } else if (paused && gen_chance(rng, i ? 30 : 10)) {
+                body[i] = pause_step(rng, 10);
             }
         }
         int steps = times * length - (int)gen_between(rng, 0, length - 1);

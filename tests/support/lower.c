@@ -286,7 +286,9 @@ ti_task *lower_step(lowering *l, const gen_step *step, ti_task_graph *graph)
         task->as.fence = lower_copy(step, arena);
         return task;
     case GEN_WAIT:
-        return new_task(graph, TI_TASK_EPOCH, "wait");
+        task = new_task(graph, TI_TASK_EPOCH, "wait");
+        task->as.barrier = step->index != GEN_ALONE;
+        return task;
     case GEN_FLUSH:
         return new_task(graph, TI_TASK_HORIZON, "flush");
     case GEN_FILL: /* of public programs */

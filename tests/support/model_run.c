@@ -605,9 +605,9 @@ static bool run_step(runner *r, size_t i)
         return fence(r, i);
     case GEN_WAIT:
         return ok(r, i,
-                  (i % 4 == 0   ? tacit_retune
-                   : i % 4 == 1 ? tacit_barrier
-                                : tacit_wait)(r->ctx)) &&
+                  (step->index == GEN_RETUNE    ? tacit_retune
+                   : step->index == GEN_BARRIER ? tacit_barrier
+                                                : tacit_wait)(r->ctx)) &&
                finish_fences(r, 0);
     case GEN_FLUSH:
         return i % 3 ? ok(r, i, tacit_flush(r->ctx)) : fence_object(r, i);

@@ -1,6 +1,6 @@
 /* The instruction graph, cycles: the instructions of a steady loop are those of the last time, but for their ids.
  *
- * The commands between two horizons are a segment. If the last few segments are like those before them, the next ones
+ * The commands between two horizons, or points where the program waits for its node, are a segment. If the last few segments are like those before them, the next ones
  * are recorded: commands, and the instructions and dependencies that they become. If what the trackers know then is
  * what they knew before, but for ids, all of which have grown by as many instructions as there were, then the same
  * commands become the same instructions again, and the trackers know the same after them. So as long as each command
@@ -136,9 +136,9 @@ static void record(ti_instruction_graph *graph, const ti_command *const *command
 static uint64_t word_of(const ti_command *command)
 {
     const bool transfer = command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE;
-    const uint64_t peer = transfer ? (uint64_t)command->as.transfer.peer : 0;
-    const bool comes_again = command->task->shape->serial || command->kind == TI_COMMAND_EPOCH;
-    return ((uint64_t)command->kind ^ peer << 8 ^ command->task->shape->serial << 32) +
+    const bool is_point = command->kind == TI_COMMAND_EPOCH, comes_again = command->task->shape->serial || is_point;
+    const uint64_t which = transfer ? (uint64_t)command->as.transfer.peer : is_point ? command->task->kind : 0;
+    return ((uint64_t)command->kind ^ which << 8 ^ command->task->shape->serial << 32) +
            (comes_again ? 0 : command->id << 8);
 }
 
@@ -161,7 +161,7 @@ static void end_segment(ti_instruction_graph *graph)
 size_t ti_cycle_segment(const ti_command *const *command, size_t count)
 {
     size_t n = 0;
-    while (n < count && !ti_command_is_horizon(command[n])) {
+    while (n < count && !ti_command_ends_segment(command[n])) {
         n++;
     }
     return TI_MIN(n + 1, count);
@@ -177,11 +177,11 @@ void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command
         record(graph, command, count, first);
     }
     for (size_t i = 0; i < count; i++) {
-        const bool ends = command[i]->kind == TI_COMMAND_EPOCH;
+        const bool is_point = command[i]->kind == TI_COMMAND_EPOCH;
         ti_loop_note(&c->loop, word_of(command[i]));
-        if (ends && i + 1 == count && ti_command_is_horizon(command[i]) && graph->window.command.count == 0) {
+        if (is_point && i + 1 == count && ti_command_ends_segment(command[i]) && graph->window.command.count == 0) {
             end_segment(graph);
-        } else if (ends) {
+        } else if (is_point) {
             ti_loop_forget(&c->loop);
         }
     }

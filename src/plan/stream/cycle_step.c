@@ -169,7 +169,7 @@ static bool record_kind(ti_instruction_graph *graph, const ti_command *command, 
     case TI_COMMAND_REDUCE:
         return record_reduction(graph, command, i, s);
     case TI_COMMAND_EPOCH:
-        return i->kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(command);
+        return i->kind == TI_INSTRUCTION_EPOCH && ti_command_ends_segment(command);
     case TI_COMMAND_FENCE:
         return record_fence(&graph->cycle, command, i, s);
     case TI_COMMAND_CREATE:
@@ -421,7 +421,8 @@ static bool is_step(const ti_instruction_graph *graph, const ti_cycle_step *s, c
     case TI_COMMAND_EXECUTE:
         return is_same_execution(graph, s, command, left);
     case TI_COMMAND_EPOCH:
-        return s->instruction.kind == TI_INSTRUCTION_EPOCH && ti_command_is_horizon(first) &&
+        return s->instruction.kind == TI_INSTRUCTION_EPOCH && ti_command_ends_segment(first) &&
+               s->instruction.as.epoch.is_horizon == (first->task->kind == TI_TASK_HORIZON) &&
                !ti_instruction_frees_staging(graph);
     case TI_COMMAND_FENCE:
         return is_same_fence(&graph->cycle, s, first);

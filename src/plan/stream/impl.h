@@ -59,7 +59,7 @@ void ti_instruction_tilings_fini(ti_instruction_graph *graph);
 
 void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
 void ti_cycle_fini(ti_cycle *cycle);
-/* How many commands there are up to the first horizon: those after it may belong to a cycle that begins there. */
+/* How many commands there are up to the first that ends a segment: a cycle may begin behind it. */
 size_t ti_cycle_segment(const ti_command *const *command, size_t count);
 /* Compile those of the commands that repeat what was recorded: how many, from the first on. */
 size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *command, size_t count);
@@ -68,9 +68,10 @@ void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command
 
 /* ---- cycle_step.c: called by cycle.c */
 
-static inline bool ti_command_is_horizon(const ti_command *command)
+/* A horizon, or where the program waits for its node alone. */
+static inline bool ti_command_ends_segment(const ti_command *command)
 {
-    return command->kind == TI_COMMAND_EPOCH && command->task->kind == TI_TASK_HORIZON;
+    return command->kind == TI_COMMAND_EPOCH && (command->task->kind == TI_TASK_HORIZON || !command->task->as.barrier);
 }
 /* The first main step of a command whose first step this is. */
 static inline ti_cycle_step *ti_cycle_main(ti_cycle_step *first)

@@ -344,7 +344,7 @@ static void add_all(ti_instruction_graph *graph, const ti_command *const *comman
     }
 }
 
-/* Nothing of the commands comes after a horizon. */
+/* Nothing of the commands comes after what ends it. */
 static void add_segment(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
     const size_t known = ti_cycle_repeat(graph, command, count);

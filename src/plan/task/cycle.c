@@ -1,7 +1,8 @@
 /* Cycles of the task graph: see cycle.h.
  *
- * There are cycles of tasks and fences with shapes that come again, without host objects; not where reports want edges,
- * forwards are marked, or producers have been merged. */
+ * There are cycles of tasks and fences with shapes that come again, without host objects, and of where the program
+ * waits for its node; not where all nodes meet, which may change how tasks are cut, where reports want edges, forwards
+ * are marked, or producers have been merged. */
 #include "plan/task/impl.h"
 
 /* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
@@ -172,17 +173,43 @@ static bool record_writes(ti_task_graph *graph, const ti_task *task, ti_task_ste
     return can;
 }
 
-/* Fences of a box do, as tasks do. */
-static inline bool comes_again(const ti_task *task)
+static inline bool is_point(uint64_t serial)
 {
-    return (task->kind == TI_TASK_EXECUTE || task->kind == TI_TASK_FENCE) && task->shape->serial;
+    return serial == 0 || serial >= TI_STEP_FLUSH;
+}
+
+/* Whether it may be a step, and which. Fences of a box come again, as tasks do. */
+static inline bool comes_again(const ti_task *task, uint64_t *serial)
+{
+    switch (task->kind) {
+    case TI_TASK_EXECUTE:
+    case TI_TASK_FENCE:
+        *serial = task->shape->serial;
+        return *serial != 0;
+    case TI_TASK_EPOCH:
+        *serial = TI_STEP_WAIT;
+        return !task->as.barrier;
+    case TI_TASK_HORIZON:
+        *serial = task->shape == &ti_horizon_shape ? 0 : TI_STEP_FLUSH;
+        return true;
+    case TI_TASK_CREATE:
+    case TI_TASK_DESTROY:
+    case TI_TASK_BRIEF:
+        return false;
+    }
+    TI_UNREACHABLE();
 }
 
 static bool record_task(ti_task_graph *graph, const ti_task *task, ti_task_step *s)
 {
     const ti_shape *shape = task->shape;
-    s->serial = shape->serial;
-    if (!comes_again(task) || shape->orders || task->writes_new || task->source) {
+    if (!comes_again(task, &s->serial)) {
+        return false;
+    }
+    if (is_point(s->serial)) {
+        return true;
+    }
+    if (shape->orders || task->writes_new || task->source) {
         return false;
     }
     record_touches(graph, shape, s);
@@ -199,7 +226,7 @@ static void record(ti_task_graph *graph, const ti_task *task, const ti_shape *wa
     for (uint32_t i = 0; i < task->deps; i++) {
         ti_vec_push(&c->dep, task->dep[i]);
     }
-    if (c->step.count == MAX_STEPS || (task->kind != TI_TASK_HORIZON && !record_task(graph, task, &s))) {
+    if (c->step.count == MAX_STEPS || !record_task(graph, task, &s)) {
         ti_loop_give_up(&c->loop, false);
         return;
     }
@@ -232,24 +259,23 @@ void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shap
     if (c->loop.phase == TI_LOOP_RECORDS) {
         record(graph, task, was);
     }
-    if (task->kind == TI_TASK_HORIZON) {
+    uint64_t serial;
+    const bool again = comes_again(task, &serial);
+    ti_loop_note(&c->loop, again ? serial << 1 : task->id << 1 | 1);
+    if (again && is_point(serial)) {
         end_segment(graph);
     } else if (task->kind == TI_TASK_EPOCH) {
         ti_loop_forget(&c->loop);
-    } else {
-        ti_loop_note(&c->loop, comes_again(task) ? task->shape->serial << 1 : task->id << 1 | 1);
     }
 }
 
 /* ---- catching up */
 
-static void tell_horizon(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
+static void tell_point(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
 {
     graph->anchor.id = s->is_anchor ? id - 1 : graph->anchor.id;
     graph->anchor.missed = s->missed;
-    const uint64_t before = ti_horizon_insert(&graph->horizon, id);
-    ti_horizon_apply(&graph->horizon, before);
-    ti_era_apply(&graph->era, before);
+    ti_task_graph_pass_point(graph, id, s->serial == TI_STEP_WAIT);
 }
 
 static void tell_task(ti_task_graph *graph, const ti_task_step *s, uint64_t id)
@@ -297,11 +323,11 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
     uint64_t segments = c->rounds * c->loop.recorded;
     for (size_t at = 0; at < c->at; at++) {
         const uint64_t id = c->first + at + c->shift;
-        segments += c->step.data[at].serial == 0;
-        if (c->step.data[at].serial) {
-            tell_task(graph, &c->step.data[at], id);
+        if (is_point(c->step.data[at].serial)) {
+            tell_point(graph, &c->step.data[at], id);
+            segments++;
         } else {
-            tell_horizon(graph, &c->step.data[at], id);
+            tell_task(graph, &c->step.data[at], id);
         }
     }
     if (graph->forwards) {
@@ -363,13 +389,26 @@ static void take_deps(ti_task_graph *graph, const ti_task_step *s, ti_task *task
     TI_ASSERT(task->id == c->first + c->at + c->shift);
 }
 
+static void take_point(ti_task_graph *graph, ti_task *point)
+{
+    take_deps(graph, &graph->cycle.step.data[graph->cycle.at], point);
+    ti_arena_ring_advance(&graph->arenas, point->id);
+    graph->horizons++;
+    go_on(&graph->cycle);
+}
+
 bool ti_task_cycle_take(ti_task_graph *graph, ti_task *task)
 {
     ti_task_cycle *c = &graph->cycle;
     const ti_task_step *s = &c->step.data[c->at];
-    if (!s->serial || task->shape->serial != s->serial || !comes_again(task)) {
+    uint64_t serial;
+    if (!comes_again(task, &serial) || serial != s->serial) {
         stop(graph);
         return false;
+    }
+    if (is_point(serial)) {
+        take_point(graph, task);
+        return true;
     }
     if (TI_UNLIKELY(s->completes)) {
         task->shape = ti_shape_complete(task->shape, ti_arena_ring_top(&graph->arenas));
@@ -384,9 +423,5 @@ bool ti_task_cycle_take(ti_task_graph *graph, ti_task *task)
 
 void ti_task_cycle_take_horizon(ti_task_graph *graph, ti_task *horizon)
 {
-    ti_task_cycle *c = &graph->cycle;
-    take_deps(graph, &c->step.data[c->at], horizon);
-    ti_arena_ring_advance(&graph->arenas, horizon->id);
-    graph->horizons++;
-    go_on(c);
+    take_point(graph, horizon);
 }

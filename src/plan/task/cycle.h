@@ -16,9 +16,13 @@
 
 struct ti_task_graph;
 
+/* Points of the program, which have no shape: it waits, or gives everything on. */
+#define TI_STEP_WAIT UINT64_MAX
+#define TI_STEP_FLUSH (UINT64_MAX - 1)
+
 /* A task, or a horizon. */
 typedef struct ti_task_step {
-    uint64_t serial;                        /* of its shape; 0: a horizon */
+    uint64_t serial;                        /* of its shape, or one of these; 0: a horizon that the graph inserts */
     size_t dep, forward, box, touch, write; /* the first of each of these, */
     uint32_t deps, forwards, touches, writes;
     bool completes;  /* its shape is bare, and something looks at its mappers */
@@ -73,7 +77,7 @@ static inline bool ti_task_cycle_has_horizon(const ti_task_cycle *c)
     return !c->step.data[c->at].serial;
 }
 void ti_task_cycle_take_horizon(struct ti_task_graph *graph, ti_task *horizon);
-/* A brief comes, or a horizon that does not follow from the tasks. Nothing is repeated with these: catch up. */
+/* A brief comes, with which nothing is repeated: catch up. */
 void ti_task_cycle_skip(struct ti_task_graph *graph);
 /* The task has been derived, and had the shape `was` before. */
 void ti_task_cycle_note(struct ti_task_graph *graph, const ti_task *task, const ti_shape *was);

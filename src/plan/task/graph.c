@@ -257,18 +257,21 @@ static void collect_front(void *user, uint64_t id)
     ti_deps_add(user, id);
 }
 
-/* Everything so far precedes this task. A horizon applies the one before it; an epoch applies itself. */
+void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch)
+{
+    const uint64_t before = ti_horizon_insert(&graph->horizon, id), applied = is_epoch ? id : before;
+    if (applied) {
+        ti_horizon_apply(&graph->horizon, applied);
+        ti_era_apply(&graph->era, applied);
+    }
+}
+
 static void follow_front(ti_task_graph *graph, ti_task *task)
 {
     if (graph->system->record) {
         ti_horizon_each_front(&graph->horizon, collect_front, &graph->deps);
     }
-    uint64_t before = ti_horizon_insert(&graph->horizon, task->id);
-    uint64_t applied = task->kind == TI_TASK_EPOCH ? task->id : before;
-    if (applied) {
-        ti_horizon_apply(&graph->horizon, applied);
-        ti_era_apply(&graph->era, applied);
-    }
+    ti_task_graph_pass_point(graph, task->id, task->kind == TI_TASK_EPOCH);
     graph->horizons++;
 }
 
@@ -296,12 +299,13 @@ static void finish(ti_task_graph *graph, ti_task *task)
     ti_task_cycle_note(graph, task, was);
 }
 
+const ti_shape ti_horizon_shape = { .name = "horizon" };
+
 /* One that is due, or that a cycle has here. */
 static const ti_task *make_horizon(ti_task_graph *graph, bool repeats)
 {
     uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
-    static const ti_shape shape = { .name = "horizon" };
-    ti_task *horizon = ti_task_graph_new(graph, TI_TASK_HORIZON, &shape);
+    ti_task *horizon = ti_task_graph_new(graph, TI_TASK_HORIZON, &ti_horizon_shape);
     if (repeats) {
         ti_task_cycle_take_horizon(graph, horizon);
     } else {
@@ -342,9 +346,6 @@ size_t ti_task_graph_add(ti_task_graph *graph, ti_task *task, const ti_task *out
     if (graph->cycle.loop.phase == TI_LOOP_REPEATS && ti_task_cycle_take(graph, task)) {
         out[1] = ti_task_cycle_has_horizon(&graph->cycle) ? make_horizon(graph, true) : NULL;
         return out[1] ? 2 : 1;
-    }
-    if (task->kind == TI_TASK_HORIZON) { /* the program's own */
-        ti_task_cycle_skip(graph);
     }
     finish(graph, task);
     return with_horizon(graph, out);

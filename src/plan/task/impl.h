@@ -34,4 +34,12 @@ struct ti_task_graph {
     ti_deps deps;
 };
 
+/* ---- graph.c: called by cycle.c */
+
+/* Of horizons that the graph inserts. */
+extern const ti_shape ti_horizon_shape;
+/* A horizon, or an epoch: everything so far precedes it. A horizon applies the one before it; an epoch applies
+ * itself. */
+void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch);
+
 #endif
