@@ -32,13 +32,15 @@ static void interrupt(gen_program *program, gen_rng *rng, int task)
     ti_vec_push(&program->step, s);
 }
 
-/* What a program has done, its last steps again and again: a loop, something else, and another loop. */
-void loops_append(gen_program *program, gen_rng *rng, int longest)
+/* What loops are made of: tasks and fences of the program, whose buffers are there in the end. */
+typedef struct pool {
+    TI_VEC(int) task;
+    TI_VEC(gen_step) fence;
+} pool;
+
+static void collect(const gen_program *program, pool *pool)
 {
-    const bool interrupted = gen_chance(rng, 40);
     bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
-    TI_VEC(int) tasks = { 0 };
-    TI_VEC(gen_step) fences = { 0 };
     for (size_t i = 0; i < program->step.count; i++) {
         const gen_step *s = &program->step.data[i];
         if (s->kind == GEN_CREATE || s->kind == GEN_DESTROY) {
@@ -48,39 +50,57 @@ void loops_append(gen_program *program, gen_rng *rng, int longest)
     for (size_t i = 0; i < program->step.count; i++) {
         const gen_step *s = &program->step.data[i];
         if (s->kind == GEN_TASK && may_come_again(there, &program->task.data[s->index])) {
-            ti_vec_push(&tasks, s->index);
+            ti_vec_push(&pool->task, s->index);
         } else if (s->kind == GEN_FENCE && there[s->index]) {
-            ti_vec_push(&fences, *s);
+            ti_vec_push(&pool->fence, *s);
         }
     }
-    for (int loop = 0; loop < 3 && tasks.count; loop++) {
+    ti_free(there, program->buffer.count * sizeof(*there));
+}
+
+static int any_task(const pool *pool, gen_rng *rng)
+{
+    return pool->task.data[gen_between(rng, 0, (int64_t)pool->task.count - 1)];
+}
+
+/* A pass: tasks, and perhaps fences and pauses. */
+static void draw_pass(const pool *pool, gen_rng *rng, int length, gen_step *step)
+{
+    const bool fenced = pool->fence.count && gen_chance(rng, 40), paused = gen_chance(rng, 40);
+    for (int i = 0; i < length; i++) {
+        step[i] = (gen_step){ .kind = GEN_TASK, .index = any_task(pool, rng) };
+        if (fenced && gen_chance(rng, i ? 30 : 10)) {
+            step[i] = pool->fence.data[gen_between(rng, 0, (int64_t)pool->fence.count - 1)];
+        } else if (paused && gen_chance(rng, i ? 30 : 10)) {
+            step[i] = pause_step(rng, 10);
+        }
+    }
+}
+
+/* What a program has done, its last steps again and again: a loop, something else, and another loop. */
+void loops_append(gen_program *program, gen_rng *rng, int longest)
+{
+    const bool interrupted = gen_chance(rng, 40);
+    pool pool = { 0 };
+    collect(program, &pool);
+    for (int loop = 0; loop < 3 && pool.task.count; loop++) {
         const bool is_long = longest > SHORT && gen_chance(rng, 30);
-        gen_step body[LOOPS_LONGEST];
+        gen_step pass[LOOPS_LONGEST];
         const int length = (int)gen_between(rng, 1, is_long ? longest : SHORT);
-        const bool fenced = fences.count && gen_chance(rng, 40), paused = gen_chance(rng, 40);
         const int times = (int)(is_long ? gen_between(rng, 4, 16) : gen_between(rng, 10, 60));
-        for (int i = 0; i < length; i++) {
-            body[i] = (gen_step){ .kind = GEN_TASK,
-                                  .index = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)] };
-            if (fenced && gen_chance(rng, i ? 30 : 10)) {
-                body[i] = fences.data[gen_between(rng, 0, (int64_t)fences.count - 1)];
-            } else if (paused && gen_chance(rng, i ? 30 : 10)) {
-                body[i] = pause_step(rng, 10);
-            }
-        }
-        int steps = times * length - (int)gen_between(rng, 0, length - 1);
+        draw_pass(&pool, rng, length, pass);
+        const int steps = times * length - (int)gen_between(rng, 0, length - 1);
         for (int i = 0; i < steps; i++) {
-            ti_vec_push(&program->step, body[i % length]);
+            ti_vec_push(&program->step, pass[i % length]);
             if (interrupted && gen_chance(rng, 3)) {
-                interrupt(program, rng, tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)]);
+                interrupt(program, rng, any_task(&pool, rng));
             }
         }
-        int other = tasks.data[gen_between(rng, 0, (int64_t)tasks.count - 1)];
+        const int other = any_task(&pool, rng);
         if (gen_chance(rng, 70)) {
             ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = other }));
         }
     }
-    ti_vec_fini(&tasks);
-    ti_vec_fini(&fences);
-    ti_free(there, program->buffer.count * sizeof(*there));
+    ti_vec_fini(&pool.task);
+    ti_vec_fini(&pool.fence);
 }

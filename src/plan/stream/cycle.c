@@ -1,12 +1,12 @@
 /* The instruction graph, cycles: the instructions of a steady loop are those of the last time, but for their ids.
  *
- * The commands between two horizons, or points where the program waits for its node, are a segment. If the last few segments are like those before them, the next ones
- * are recorded: commands, and the instructions and dependencies that they become. If what the trackers know then is
- * what they knew before, but for ids, all of which have grown by as many instructions as there were, then the same
- * commands become the same instructions again, and the trackers know the same after them. So as long as each command
- * is the one that was recorded, nothing is derived: an instruction is a copy of the recorded one, and the number of
- * instructions since is added to all ids. Horizons are steps of the cycle like others, so that what dependencies
- * below them read as follows from the same argument.
+ * The commands between two horizons, or points where the program waits for its node, are a segment. If the last few
+ * segments are like those before them, the next ones are recorded: commands, and the instructions and dependencies
+ * that they become. If what the trackers know then is what they knew before, but for ids, all of which have grown by
+ * as many instructions as there were, then the same commands become the same instructions again, and the trackers know
+ * the same after them. So as long as each command is the one that was recorded, nothing is derived: an instruction is
+ * a copy of the recorded one, and the number of instructions since is added to all ids. Horizons are steps of the
+ * cycle like others, so that what dependencies below them read as follows from the same argument.
  *
  * The trackers are not told meanwhile. When another command comes they catch up: the ids that they know grow by the
  * complete rounds, and what the steps of the round at hand have touched is told. Then all is as if each command had

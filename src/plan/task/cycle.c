@@ -5,6 +5,8 @@
  * are marked, or producers have been merged. */
 #include "plan/task/impl.h"
 
+const ti_shape ti_horizon_shape = { .name = "horizon" };
+
 /* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
 enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 8192, WORTH = 2 };
 

@@ -257,15 +257,6 @@ static void collect_front(void *user, uint64_t id)
     ti_deps_add(user, id);
 }
 
-void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch)
-{
-    const uint64_t before = ti_horizon_insert(&graph->horizon, id), applied = is_epoch ? id : before;
-    if (applied) {
-        ti_horizon_apply(&graph->horizon, applied);
-        ti_era_apply(&graph->era, applied);
-    }
-}
-
 static void follow_front(ti_task_graph *graph, ti_task *task)
 {
     if (graph->system->record) {
@@ -298,8 +289,6 @@ static void finish(ti_task_graph *graph, ti_task *task)
     }
     ti_task_cycle_note(graph, task, was);
 }
-
-const ti_shape ti_horizon_shape = { .name = "horizon" };
 
 /* One that is due, or that a cycle has here. */
 static const ti_task *make_horizon(ti_task_graph *graph, bool repeats)

@@ -34,12 +34,18 @@ struct ti_task_graph {
     ti_deps deps;
 };
 
-/* ---- graph.c: called by cycle.c */
-
 /* Of horizons that the graph inserts. */
 extern const ti_shape ti_horizon_shape;
+
 /* A horizon, or an epoch: everything so far precedes it. A horizon applies the one before it; an epoch applies
  * itself. */
-void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch);
+static inline void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch)
+{
+    const uint64_t before = ti_horizon_insert(&graph->horizon, id), applied = is_epoch ? id : before;
+    if (applied) {
+        ti_horizon_apply(&graph->horizon, applied);
+        ti_era_apply(&graph->era, applied);
+    }
+}
 
 #endif
