@@ -33,12 +33,12 @@ static void interrupt(gen_program *program, gen_rng *rng, int task)
 }
 
 /* What loops are made of: tasks and fences of the program, whose buffers are there in the end. */
-typedef struct pool {
+typedef struct supply {
     TI_VEC(int) task;
     TI_VEC(gen_step) fence;
-} pool;
+} supply;
 
-static void collect(const gen_program *program, pool *pool)
+static void collect(const gen_program *program, supply *pool)
 {
     bool *there = ti_alloc_zero(program->buffer.count * sizeof(*there));
     for (size_t i = 0; i < program->step.count; i++) {
@@ -58,13 +58,13 @@ static void collect(const gen_program *program, pool *pool)
     ti_free(there, program->buffer.count * sizeof(*there));
 }
 
-static int any_task(const pool *pool, gen_rng *rng)
+static int any_task(const supply *pool, gen_rng *rng)
 {
     return pool->task.data[gen_between(rng, 0, (int64_t)pool->task.count - 1)];
 }
 
 /* A pass: tasks, and perhaps fences and pauses. */
-static void draw_pass(const pool *pool, gen_rng *rng, int length, gen_step *step)
+static void draw_pass(const supply *pool, gen_rng *rng, int length, gen_step *step)
 {
     const bool fenced = pool->fence.count && gen_chance(rng, 40), paused = gen_chance(rng, 40);
     for (int i = 0; i < length; i++) {
@@ -81,7 +81,7 @@ static void draw_pass(const pool *pool, gen_rng *rng, int length, gen_step *step
 void loops_append(gen_program *program, gen_rng *rng, int longest)
 {
     const bool interrupted = gen_chance(rng, 40);
-    pool pool = { 0 };
+    supply pool = { 0 };
     collect(program, &pool);
     for (int loop = 0; loop < 3 && pool.task.count; loop++) {
         const bool is_long = longest > SHORT && gen_chance(rng, 30);
