@@ -47,6 +47,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
     } else {
         ti_view_watch_exit();
         ctx->shapes = ti_shapes_create(ctx);
+        ctx->fence = TI_NEW(tacit_task);
     }
     ti_strbuf_fini(&why);
     *out = ctx;
@@ -301,6 +302,7 @@ static void free_context(tacit_context *ctx)
     free_groups(ctx);
     ti_vec_fini(&ctx->free_slots);
     ti_shapes_destroy(ctx->shapes);
+    TI_DELETE(ctx->fence);
     ti_config_free_texts(&ctx->config);
     ti_strbuf_fini(&ctx->error);
     ti_handle_free(TI_HANDLE_CONTEXT, ctx);

@@ -106,6 +106,7 @@ struct tacit_context {
     uint64_t entered; /* a dry run: when the last call was; then UINT64_MAX: nothing more to say */
     TI_VEC(ti_retired) retired_functions;
     ti_shapes *shapes;                       /* of tasks that have been submitted before */
+    tacit_task *fence;                       /* the latest one of a box, described as a task; all else of it is 0 */
     tacit_weights *weights;                  /* and those that are destroyed, and whose tasks may not be executed yet */
     TI_VEC(tacit_host_object *) objects;     /* all that were made */
     tacit_host_object *destroyed_objects;    /* to be used again */

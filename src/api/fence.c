@@ -70,16 +70,17 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *as, ti_aren
  * without a kernel. */
 static tacit_status find_shape(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, const ti_shape **out)
 {
-    const tacit_task as = { .name = "fence",
-                            .range = tacit_range1((size_t)tacit_num_nodes(ctx)),
-                            .access = { tacit_read(buffer, tacit_fixed(ti_box_to_public(box))) } };
+    tacit_task *as = ctx->fence;
     const uint64_t number = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
-    *out = ti_shapes_find(ctx->shapes, &as, number);
+    as->name = "fence";
+    as->range = tacit_range1((size_t)tacit_num_nodes(ctx));
+    as->access[0] = tacit_read(buffer, tacit_fixed(ti_box_to_public(box)));
+    *out = ti_shapes_find(ctx->shapes, as, number);
     if (*out) {
         return TACIT_OK;
     }
     ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
-    return make_shape(ctx, &as, own, number, box, out);
+    return make_shape(ctx, as, own, number, box, out);
 }
 
 static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory,
