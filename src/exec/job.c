@@ -102,6 +102,13 @@ static void describe_view(const ti_instruction_view *from, const ti_box *whole, 
     view->parts = 0;
 }
 
+/* Where a part has its results. */
+static char *results(ti_allocation_table *table, const ti_instruction_view *from, uint32_t part)
+{
+    const size_t slot_bytes = (size_t)ti_box_volume(&from->buffer->extent) * from->buffer->elem_size;
+    return ti_allocation_table_base(table, &from->place) + (from->first_slot + part) * slot_bytes;
+}
+
 static void fill_view(ti_allocation_table *table, const ti_instruction_view *from, uint32_t part, tacit_view *view)
 {
     size_t elem = from->buffer->elem_size;
@@ -111,11 +118,10 @@ static void fill_view(ti_allocation_table *table, const ti_instruction_view *fro
         return;
     }
     TI_ASSERT(ti_box_covers(whole, &from->box));
-    char *base = ti_allocation_table_base(table, &from->place);
     if (from->mode == TACIT_REDUCE) {
-        view->data = base + (from->first_slot + part) * (size_t)ti_box_volume(whole) * elem;
+        view->data = results(table, from, part);
     } else {
-        view->data = base + ti_layout_offset(whole, from->box.min, elem);
+        view->data = ti_allocation_table_base(table, &from->place) + ti_layout_offset(whole, from->box.min, elem);
     }
 }
 
@@ -157,4 +163,15 @@ void ti_job_fill_views(ti_job *j, ti_allocation_table *table, const ti_instructi
         j->view[k].launch = &j->kernel.launch;
     }
     j->used = (size_t)parts * stride;
+}
+
+void ti_job_place_results(ti_job *j, ti_allocation_table *table, const ti_instruction *i)
+{
+    const uint32_t views = i->as.kernel.views, stride = views + 1;
+    for (uint32_t v = 0; v < views; v++) {
+        const ti_instruction_view *from = &i->as.kernel.view[v];
+        for (uint32_t part = 0; from->mode == TACIT_REDUCE && part * stride < j->used; part++) {
+            j->view[part * stride + v].data = ti_box_is_empty(&from->box) ? NULL : results(table, from, part);
+        }
+    }
 }

@@ -38,5 +38,7 @@ void ti_jobs_return(ti_jobs *jobs, ti_job *job);
 
 /* The views of all parts, and empty ones. */
 void ti_job_fill_views(ti_job *job, ti_allocation_table *table, const ti_instruction *kernel, uint32_t parts);
+/* Of a job that has the other views: where partial results are, which is elsewhere each time. */
+void ti_job_place_results(ti_job *job, ti_allocation_table *table, const ti_instruction *kernel);
 
 #endif

@@ -124,11 +124,15 @@ static ti_job *make_job(ti_jobs *jobs, ti_allocation_table *table, const ti_kern
     return j;
 }
 
-/* Kernels of equal numbers are of one shape, and differ in nothing but their task. */
+/* Kernels of equal numbers are of one shape, and differ in nothing but their task, and where partial results are. */
 ti_job *ti_kernel_job(ti_jobs *jobs, ti_allocation_table *table, const ti_kernel_setting *is, const ti_instruction *i)
 {
     ti_job *j = ti_jobs_take_made(jobs, i->as.kernel.made);
-    j = j ? j : make_job(jobs, table, is, i);
+    if (!j) {
+        j = make_job(jobs, table, is, i);
+    } else if (j->kernel.run || j->kernel.groups) {
+        ti_job_place_results(j, table, i);
+    }
     j->kernel.launch.args = i->task->args;
     j->kernel.token = i->id;
     j->kernel.user = (void *)(uintptr_t)i;

@@ -99,7 +99,9 @@ typedef struct ti_instruction {
             uint32_t runs;             /* parts of a task in blocks; 0: not in blocks */
             const uint32_t *run_slot;  /* first slot of each part, from the views' first_slot on */
             const ti_samples *samples; /* of the task, not of this chunk alone; or NULL */
-            uint64_t made; /* kernels with the same number have the same views in the same memory; 0: none has */
+            /* Kernels with the same number have the same views in the same memory, but for results of reductions; 0:
+             * none has. */
+            uint64_t made;
         } kernel;
         struct {
             int peer;

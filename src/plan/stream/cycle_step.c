@@ -56,7 +56,6 @@ static bool record_reducing(const ti_instruction_graph *graph, const ti_command 
                             ti_cycle_step *s)
 {
     s->deps = graph->newest_tracked.deps;
-    s->instruction.as.kernel.made = 0; /* there is another place for its results each time */
     return command->as.execute.pieces == 1 && i->device == 0 && graph->newest_tracked.id == i->id;
 }
 
