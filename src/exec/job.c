@@ -103,14 +103,17 @@ static void describe_view(const ti_instruction_view *from, const ti_box *whole, 
 }
 
 /* Where a part has its results. */
-static char *results(ti_allocation_table *table, const ti_instruction_view *from, uint32_t part)
+static char *results(ti_allocation_table *table, const ti_instruction *i, uint32_t v, uint32_t part)
 {
+    const ti_instruction_view *from = &i->as.kernel.view[v];
     const size_t slot_bytes = (size_t)ti_box_volume(&from->buffer->extent) * from->buffer->elem_size;
-    return ti_allocation_table_base(table, &from->place) + (from->first_slot + part) * slot_bytes;
+    const ti_place place = { .allocation = ti_instruction_allocation(i, v) };
+    return ti_allocation_table_base(table, &place) + (from->first_slot + part) * slot_bytes;
 }
 
-static void fill_view(ti_allocation_table *table, const ti_instruction_view *from, uint32_t part, tacit_view *view)
+static void fill_view(ti_allocation_table *table, const ti_instruction *i, uint32_t v, uint32_t part, tacit_view *view)
 {
+    const ti_instruction_view *from = &i->as.kernel.view[v];
     size_t elem = from->buffer->elem_size;
     const ti_box *whole = from->mode == TACIT_REDUCE ? &from->buffer->extent : &from->place.whole;
     describe_view(from, whole, &from->box, view);
@@ -119,7 +122,7 @@ static void fill_view(ti_allocation_table *table, const ti_instruction_view *fro
     }
     TI_ASSERT(ti_box_covers(whole, &from->box));
     if (from->mode == TACIT_REDUCE) {
-        view->data = results(table, from, part);
+        view->data = results(table, i, v, part);
     } else {
         view->data = ti_allocation_table_base(table, &from->place) + ti_layout_offset(whole, from->box.min, elem);
     }
@@ -153,7 +156,7 @@ void ti_job_fill_views(ti_job *j, ti_allocation_table *table, const ti_instructi
             j->view[k] = (tacit_view){ .name = NULL };
         } else {
             const ti_instruction_view *from = &i->as.kernel.view[v];
-            fill_view(table, from, k / stride, &j->view[k]);
+            fill_view(table, i, v, k / stride, &j->view[k]);
             split = v ? split : 0;
             j->view[k].part = from->parts ? &j->split.data[split] : NULL;
             j->view[k].parts = from->parts;
@@ -171,7 +174,7 @@ void ti_job_place_results(ti_job *j, ti_allocation_table *table, const ti_instru
     for (uint32_t v = 0; v < views; v++) {
         const ti_instruction_view *from = &i->as.kernel.view[v];
         for (uint32_t part = 0; from->mode == TACIT_REDUCE && part * stride < j->used; part++) {
-            j->view[part * stride + v].data = ti_box_is_empty(&from->box) ? NULL : results(table, from, part);
+            j->view[part * stride + v].data = ti_box_is_empty(&from->box) ? NULL : results(table, i, v, part);
         }
     }
 }

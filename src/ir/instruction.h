@@ -94,6 +94,7 @@ typedef struct ti_instruction {
         struct {
             ti_box chunk;
             const ti_instruction_view *view;
+            const uint64_t *results; /* staging memory of each reduced access, by access; NULL: views say so */
             uint32_t views;
             uint32_t slots;            /* of each reduced access, one for each part of the kernel; not in blocks */
             uint32_t runs;             /* parts of a task in blocks; 0: not in blocks */
@@ -141,5 +142,13 @@ typedef struct ti_instruction_batch {
     const ti_instruction *const *instruction;
     size_t count;
 } ti_instruction_batch;
+
+/* The allocation in which a kernel has an access, if that is not in parts. */
+static inline uint64_t ti_instruction_allocation(const ti_instruction *kernel, uint32_t access)
+{
+    const ti_instruction_view *view = &kernel->as.kernel.view[access];
+    return view->mode == TACIT_REDUCE && kernel->as.kernel.results ? kernel->as.kernel.results[access]
+                                                                   : view->place.allocation;
+}
 
 #endif

@@ -47,6 +47,13 @@ static bool looks_at_none(const ti_runtime *rt)
     return !rt->dry && !rt->trace.recorder;
 }
 
+/* A dry run measures nothing, but repeats what another run has chosen; nodes that are simulated know of no choices. */
+static bool may_tune(const ti_runtime *rt)
+{
+    const char *list;
+    return !rt->dry || (!rt->config.simulate && ti_tune_parse(rt->config.latency, &list) && list);
+}
+
 /* What nodes agree on at the start. */
 static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
 {
@@ -70,7 +77,7 @@ static tacit_status describe_system(ti_runtime *rt, ti_strbuf *why)
     ti_choose_planning(s, &rt->config, &kind, rt->comm);
     ti_choose_direct(s, &rt->config, rt->comm);
     ti_lock *const locks[] = { &rt->scheduling, &rt->executing };
-    ti_tune_init(&rt->tune, rt->dry ? NULL : rt->config.latency, rt->comm, s, locks);
+    ti_tune_init(&rt->tune, may_tune(rt) ? rt->config.latency : NULL, rt->comm, s, locks);
     rt->purity = s->check_pure ? ti_purity_create(rt->comm) : NULL;
     rt->trace.tune = rt->tune.on ? &rt->tune : NULL;
     if (!ti_balance_init(&rt->balance, rt->config.balance, rt->comm, s, rt->dry != NULL, why)) {

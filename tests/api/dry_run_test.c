@@ -266,7 +266,9 @@ static uint64_t compare_program(uint64_t seed)
     char balance[MODEL_BALANCE];
     model_config(&r, &config);
     model_balance(&r, nodes, balance, &config);
-    config.balance = strcmp(balance, "auto") == 0 ? NULL : balance; /* which measures in live runs */
+    /* Which measure in live runs. */
+    config.balance = strcmp(balance, "auto") == 0 ? NULL : balance;
+    config.latency = config.latency && strcmp(config.latency, "auto") == 0 ? NULL : config.latency;
     /* Whether a window of allocations is closed because nothing comes depends on time. */
     config.lookahead = config.lookahead == TACIT_LOOKAHEAD_OFF ? TACIT_LOOKAHEAD_OFF : TACIT_LOOKAHEAD_FULL;
     /* A dry run takes each node to have a machine and threads of its own, which these have only if they are told. */

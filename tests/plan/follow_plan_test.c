@@ -242,7 +242,7 @@ static void log_kernel(run *r, const ti_instruction *i)
 {
     log_box(r, &i->as.kernel.chunk);
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
-        ti_vec_push(&r->log, i->as.kernel.view[v].place.allocation);
+        ti_vec_push(&r->log, ti_instruction_allocation(i, v));
         log_box(r, &i->as.kernel.view[v].box);
     }
 }

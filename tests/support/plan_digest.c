@@ -141,7 +141,8 @@ static void mix_kernel(uint64_t *h, const ti_instruction *i)
     mix_box(h, &i->as.kernel.chunk);
     for (uint32_t v = 0; v < i->as.kernel.views; v++) {
         const ti_instruction_view *view = &i->as.kernel.view[v];
-        mix_place(h, &view->place);
+        mix(h, ti_instruction_allocation(i, v));
+        mix_box(h, &view->place.whole);
         mix_box(h, &view->box);
         mix_buffer(h, view->buffer);
         mix(h, (uint64_t)view->mode);

@@ -43,6 +43,13 @@ typedef struct ti_cycle_step {
     bool signals;    /* of a fence */
 } ti_cycle_step;
 
+/* Of kernels without template: instructions point to them, which may be executed when another cycle is recorded. */
+typedef struct ti_cycle_views {
+    uint64_t last_task; /* that uses them */
+    size_t count;
+    ti_instruction_view view[];
+} ti_cycle_views;
+
 typedef struct ti_cycle {
     bool off; /* there are none on this system */
     ti_loop loop;
@@ -53,8 +60,10 @@ typedef struct ti_cycle {
     TI_VEC(ti_instruction_box) box;     /* of messages and collectives */
     TI_VEC(ti_cycle_touch) touch;       /* of all instructions, while it is recorded; but of those with a template */
     size_t told;                        /* of these: belong to steps */
-    TI_VEC(ti_instruction_view) view;   /* of executions without template */
-    TI_VEC(ti_box) chunk;               /* likewise */
+    TI_VEC(ti_instruction_view) view;   /* of executions without template, while it is recorded, */
+    ti_cycle_views *views;              /* and then */
+    TI_VEC(ti_cycle_views *) retired;   /* of those before */
+    TI_VEC(ti_box) chunk;               /* of executions without template */
     TI_VEC(ti_combination) combination; /* of reductions by a collective */
     uint64_t first, length;             /* its first id, how many instructions it has */
     uint64_t applied;                   /* the applied horizon when it had been recorded */

@@ -33,8 +33,50 @@ void ti_cycle_init(ti_cycle *c, const ti_system *system)
     c->off = system->derive_always;
 }
 
+/* ---- views */
+
+static void free_views(ti_cycle_views *views)
+{
+    ti_free(views, sizeof(*views) + views->count * sizeof(*views->view));
+}
+
+static void keep_views(ti_cycle *c)
+{
+    const size_t bytes = c->view.count * sizeof(*c->views->view);
+    c->views = ti_alloc(sizeof(*c->views) + bytes);
+    c->views->last_task = 0;
+    c->views->count = c->view.count;
+    if (bytes) {
+        memcpy(c->views->view, c->view.data, bytes);
+    }
+}
+
+static void retire_views(ti_cycle *c)
+{
+    if (c->views) {
+        ti_vec_push(&c->retired, c->views);
+        c->views = NULL;
+    }
+}
+
+void ti_cycle_release(ti_cycle *c, uint64_t executed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->retired.count; i++) {
+        if (c->retired.data[i]->last_task > executed) {
+            c->retired.data[kept++] = c->retired.data[i];
+        } else {
+            free_views(c->retired.data[i]);
+        }
+    }
+    c->retired.count = kept;
+}
+
 void ti_cycle_fini(ti_cycle *c)
 {
+    retire_views(c);
+    ti_cycle_release(c, UINT64_MAX);
+    ti_vec_fini(&c->retired);
     ti_vec_fini(&c->step);
     ti_vec_fini(&c->dep);
     ti_vec_fini(&c->box);
@@ -80,6 +122,7 @@ static void start_recording(ti_instruction_graph *graph, size_t segments)
     ti_vec_clear(&c->touch);
     c->told = 0;
     ti_vec_clear(&c->view);
+    retire_views(c);
     ti_vec_clear(&c->chunk);
     ti_vec_clear(&c->combination);
     c->first = graph->emit.next_id;
@@ -95,6 +138,7 @@ static void finish_recording(ti_instruction_graph *graph)
         describe(graph, &c->after);
         if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
             c->loop.phase = TI_LOOP_REPEATS;
+            keep_views(c);
             c->applied = graph->emit.era.applied;
             c->at = 0;
             c->rounds = 0;

@@ -533,6 +533,17 @@ static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const 
     ti_instruction_give_staging(graph, command->task, 0, s->staging, staging, &i->id, 1);
 }
 
+/* Without template. */
+static ti_instruction *start_kernel(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
+{
+    ti_cycle_views *views = graph->cycle.views;
+    ti_instruction_box *none;
+    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(kernel), task, &none);
+    i->as.kernel.view = views->view + s->view;
+    views->last_task = task->id;
+    return i;
+}
+
 /* With staging memory for its reductions, for whose last users it waits, too. */
 static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *const *command)
 {
@@ -541,19 +552,18 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
     ti_deps *deps = &graph->emit.deps;
     const uint32_t views = s->instruction.as.kernel.views;
     uint64_t staging[TACIT_MAX_ACCESSES];
-    ti_instruction_box *none;
-    ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(kernel), task, &none);
-    ti_instruction_view *view = ti_arena_copy(arena, &graph->cycle.view.data[s->view], views * sizeof(*view));
+    ti_instruction *i = start_kernel(graph, s, task);
+    uint64_t *results = TI_ARENA_ARRAY(arena, uint64_t, views);
     ti_deps_start(deps, i->id);
     ti_deps_add_all(deps, i->dep, i->deps);
     for (uint32_t k = 1; k <= s->reductions; k++) {
         const uint64_t *after;
         size_t afters;
         staging[k - 1] = ti_instruction_take_staging(graph, task, 0, s[k].staging, &after, &afters);
-        view[s[k].access].place.allocation = staging[k - 1];
+        results[s[k].access] = staging[k - 1];
         ti_deps_add_all(deps, after, afters);
     }
-    i->as.kernel.view = view;
+    i->as.kernel.results = results;
     ti_emit_deps(&graph->emit, i);
     for (uint32_t k = 1; k <= s->reductions; k++) {
         take_reduction(graph, &s[k], command[k], staging[k - 1]);
@@ -574,11 +584,7 @@ static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, siz
             take_copy(graph, &s[k], command->task);
             continue;
         }
-        const uint32_t views = s[k].instruction.as.kernel.views;
-        ti_instruction_box *none;
-        ti_instruction *i = start(graph, &s[k], &s[k].instruction, BYTES_UP_TO(kernel), command->task, &none);
-        i->as.kernel.view = ti_arena_copy(ti_arena_ring_top(&graph->emit.arenas), &graph->cycle.view.data[s[k].view],
-                                          views * sizeof(ti_instruction_view));
+        start_kernel(graph, &s[k], command->task);
     }
 }
 

@@ -269,6 +269,7 @@ void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed
     ti_arena_ring_release(&graph->emit.arenas, executed);
     ti_budget_release(&graph->emit.budget, executed);
     ti_templates_release(&graph->templates, executed);
+    ti_cycle_release(&graph->cycle, executed);
     for (int m = 1; m < graph->system->memories; m++) {
         ti_budget_release(&graph->emit.own[m], executed);
     }

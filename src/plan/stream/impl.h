@@ -59,6 +59,8 @@ void ti_instruction_tilings_fini(ti_instruction_graph *graph);
 
 void ti_cycle_init(ti_cycle *cycle, const ti_system *system);
 void ti_cycle_fini(ti_cycle *cycle);
+/* Tasks up to this one have been executed. */
+void ti_cycle_release(ti_cycle *cycle, uint64_t executed);
 /* How many commands there are up to the first that ends a segment: a cycle may begin behind it. */
 size_t ti_cycle_segment(const ti_command *const *command, size_t count);
 /* Compile those of the commands that repeat what was recorded: how many, from the first on. */
