@@ -25,6 +25,7 @@ enum {
     MAX_DISPLACED_SHARE = 8,
     SEEN_WAYS = 4,
     SELDOM = 16,
+    FOLLOWERS = 2,
     MAX_WHOLE = 1024, /* have their descriptions twice: 800 KB of three accesses each */
     FORM_WAYS = 4,
     FORM_SETS = TI_FORMS / FORM_WAYS,
@@ -54,7 +55,7 @@ typedef struct entry {
     size_t bytes;
     struct entry *next;          /* of its chain, or of those that have left */
     struct entry *newer, *older; /* by use */
-    struct entry *follower;      /* what came after it the last time, or NULL; may have left since */
+    struct entry *follower[FOLLOWERS]; /* what came after it lately, or NULL; may have left since */
     ti_arena arena;
 } entry;
 
@@ -107,6 +108,17 @@ static void note_use(ti_shapes *s, entry *e, uint64_t task)
     if (TI_UNLIKELY(s->count > ORDERED || s->bytes > max_bytes / 2) && s->newest != e) {
         unlink_by_use(s, e);
         link_newest(s, e);
+    }
+}
+
+/* A loop that swaps buffers has the same tasks in turns. */
+static void note_follower(entry *before, entry *e)
+{
+    if (before && before->follower[0] != e) {
+        for (int i = FOLLOWERS - 1; i > 0; i--) {
+            before->follower[i] = before->follower[i - 1];
+        }
+        before->follower[0] = e;
     }
 }
 
@@ -274,7 +286,7 @@ static entry *first_of_chain(const ti_shapes *s, uint64_t hash)
 static entry *find_by_words(ti_shapes *s, const tacit_task *given)
 {
     ti_measures *m = &s->asked;
-    entry *e = s->latest_use ? s->latest_use->follower : NULL;
+    entry *e = s->latest_use ? s->latest_use->follower[0] : NULL;
     if (!e || !e->hash || !ti_description_is(given, m, e->word, false)) {
         m->hash = ti_description_words(m) <= MAX_WORDS ? ti_description_hash(given, m) : 0;
         e = m->hash ? first_of_chain(s, m->hash) : NULL;
@@ -330,12 +342,15 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
 
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
 {
-    entry *before = s->latest_use, *next = before ? before->follower : NULL;
+    entry *before = s->latest_use;
     s->uses++;
-    if (next && next->hash && next->whole && ti_task_bytes_may_be(given, next->whole) &&
-        ti_task_bytes_are(given, next->whole)) { /* as the last time */
-        note_use(s, next, task);
-        return next->shape;
+    for (int i = 0; i < FOLLOWERS && before && before->follower[i]; i++) {
+        entry *next = before->follower[i];
+        if (next->hash && next->whole && ti_task_bytes_may_be(given, next->whole) &&
+            ti_task_bytes_are(given, next->whole)) { /* as the last time */
+            note_use(s, next, task);
+            return next->shape;
+        }
     }
     ask(s, given, task);
     entry *e = s->asked.has_form ? find_by_form(s, given) : find_by_words(s, given);
@@ -343,9 +358,7 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
         return NULL;
     }
     note_use(s, e, task);
-    if (before) {
-        before->follower = e;
-    }
+    note_follower(before, e);
     return e->shape;
 }
 
@@ -516,9 +529,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     uint64_t *first = ti_map_at(&s->chains, e->hash);
     e->next = (entry *)(uintptr_t)*first;
     *first = (uintptr_t)e;
-    if (s->latest_use) {
-        s->latest_use->follower = e;
-    }
+    note_follower(s->latest_use, e);
     s->latest_use = e;
     link_newest(s, e);
 }
