@@ -53,8 +53,8 @@ typedef struct entry {
     uint32_t number;
     uint64_t last_task, last_use;
     size_t bytes;
-    struct entry *next;          /* of its chain, or of those that have left */
-    struct entry *newer, *older; /* by use */
+    struct entry *next;                /* of its chain, or of those that have left */
+    struct entry *newer, *older;       /* by use */
     struct entry *follower[FOLLOWERS]; /* what came after it lately, or NULL; may have left since */
     ti_arena arena;
 } entry;

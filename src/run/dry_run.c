@@ -142,6 +142,13 @@ void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what)
     }
 }
 
+void ti_dry_run_choose(ti_dry_run *run, const ti_system *system)
+{
+    if (run && run->simulation) {
+        ti_simulation_choose(run->simulation, system);
+    }
+}
+
 void ti_dry_run_give_values(ti_dry_run *run, uint64_t fence, void *data, size_t bytes)
 {
     if (run && run->simulation) {

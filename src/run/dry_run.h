@@ -54,6 +54,8 @@ bool ti_dry_run_begin(ti_dry_run *run, const tacit_config *config, const ti_syst
 bool ti_dry_run_is_known(const ti_dry_run *run);
 void ti_dry_run_take(ti_dry_run *run, const ti_task *const *task, size_t count);
 void ti_dry_run_wait(ti_dry_run *run, ti_cluster_event what);
+/* Windows of pure tasks are what the system says from here on. */
+void ti_dry_run_choose(ti_dry_run *run, const ti_system *system);
 /* The program gets values of a fence: those of the recorded run that is followed, if there is one and has them. */
 void ti_dry_run_give_values(ti_dry_run *run, uint64_t fence, void *data, size_t bytes);
 /* Up to which point tasks are not needed any more, if execution is at `executed`. */

@@ -47,11 +47,11 @@ static bool looks_at_none(const ti_runtime *rt)
     return !rt->dry && !rt->trace.recorder;
 }
 
-/* A dry run measures nothing, but repeats what another run has chosen; nodes that are simulated know of no choices. */
+/* A dry run measures nothing, but repeats what another run has chosen. */
 static bool may_tune(const ti_runtime *rt)
 {
     const char *list;
-    return !rt->dry || (!rt->config.simulate && ti_tune_parse(rt->config.latency, &list) && list);
+    return !rt->dry || (ti_tune_parse(rt->config.latency, &list) && list);
 }
 
 /* What nodes agree on at the start. */
@@ -526,6 +526,7 @@ bool ti_runtime_choose(ti_runtime *rt, bool asked)
     bool changed = false;
     if (asked || ti_tune_is_due(&rt->tune)) {
         ti_tune_choose(&rt->tune);
+        ti_dry_run_choose(rt->dry, &rt->system);
     }
     if (asked || ti_balance_is_due(&rt->balance)) {
         ti_lock_take(&rt->executing); /* whose network it is */

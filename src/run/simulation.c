@@ -163,6 +163,11 @@ void ti_simulation_wait(ti_simulation *s, ti_cluster_event what)
     ti_cluster_wait(s->cluster, what);
 }
 
+void ti_simulation_choose(ti_simulation *s, const ti_system *system)
+{
+    ti_cluster_choose(s->cluster, system);
+}
+
 uint64_t ti_simulation_executed(const ti_simulation *s)
 {
     return ti_cluster_executed(s->cluster);

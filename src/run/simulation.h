@@ -19,6 +19,7 @@ void ti_simulation_destroy(ti_simulation *s);
 
 void ti_simulation_submit(ti_simulation *s, const ti_task *const *task, size_t count);
 void ti_simulation_wait(ti_simulation *s, ti_cluster_event what);
+void ti_simulation_choose(ti_simulation *s, const ti_system *system);
 uint64_t ti_simulation_executed(const ti_simulation *s);
 /* Whether a recorded run is followed. */
 bool ti_simulation_replays(const ti_simulation *s);

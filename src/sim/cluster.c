@@ -237,6 +237,9 @@ static void application(ti_cluster *c, node *n)
     const step *s = &c->steps.data[n->next_step++ - c->first_step];
     if (s->task) {
         submit(c, n, s->task);
+    } else if (s->chooses) {
+        n->system.latency_tasks = s->latency_tasks;
+        n->system.latency_staged = s->latency_staged;
     } else {
         n->waits_for = s->wait;
         n->until = n->submitted[s->wait];
@@ -433,6 +436,12 @@ void ti_cluster_submit(ti_cluster *c, const ti_task *task)
 void ti_cluster_wait(ti_cluster *c, ti_cluster_event what)
 {
     take_step(c, (step){ .wait = what });
+}
+
+void ti_cluster_choose(ti_cluster *c, const ti_system *system)
+{
+    take_step(
+        c, (step){ .chooses = true, .latency_tasks = system->latency_tasks, .latency_staged = system->latency_staged });
 }
 
 bool ti_cluster_finish(ti_cluster *c, ti_strbuf *why)

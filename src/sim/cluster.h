@@ -38,6 +38,8 @@ void ti_cluster_submit(ti_cluster *cluster, const ti_task *task);
 /* The program waits, on each node by itself, for all points that it has submitted, or for all values. */
 typedef enum ti_cluster_event { TI_CLUSTER_POINTS, TI_CLUSTER_VALUES, TI_CLUSTER_EVENTS } ti_cluster_event;
 void ti_cluster_wait(ti_cluster *cluster, ti_cluster_event what);
+/* Pure tasks are planned as this system says from here on, where all nodes have just met. */
+void ti_cluster_choose(ti_cluster *cluster, const ti_system *system);
 /* Simulate the rest. False and a sentence if something waits for ever. */
 bool ti_cluster_finish(ti_cluster *cluster, ti_strbuf *why);
 /* The last point that all nodes have executed: what is before it is not looked at any more. */

@@ -172,9 +172,12 @@ typedef struct known_schedule {
     struct known_schedule *next;
 } known_schedule;
 
-/* What the program does next: submit a task, or (NULL) wait. */
+/* What the program does next: submit a task, choose how pure tasks are planned from here on, or wait. */
 typedef struct step {
-    const ti_task *task;
+    const ti_task *task; /* or NULL */
+    bool chooses;
+    int latency_tasks; /* as in ti_system */
+    bool latency_staged;
     ti_cluster_event wait;
 } step;
 

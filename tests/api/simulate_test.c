@@ -549,6 +549,49 @@ static void programs_wait(void **state)
     }
 }
 
+/* Pure steps, of which the first ones come before a wait that chooses. */
+static void pure_steps(tacit_context *ctx, int nodes, size_t elements)
+{
+    enum { FIRST = 16, REST = 64 };
+    tacit_buffer *b[2] = { new_buffer(ctx, "even", (size_t)nodes * elements),
+                           new_buffer(ctx, "odd", (size_t)nodes * elements) };
+    write_all(ctx, b[0], nodes, elements);
+    for (int i = 0; i < FIRST + REST; i++) {
+        const tacit_task task = { .name = "step",
+                                  .range = TACIT_RANGE((size_t)nodes * elements),
+                                  .kernel = { .host = never },
+                                  .hint.pure = true,
+                                  .access = { tacit_read(b[i % 2], tacit_neighborhood(1, 0, 0)),
+                                              tacit_write(b[1 - i % 2], tacit_one_to_one()) } };
+        assert_int_equal(tacit_submit(ctx, &task), TACIT_OK);
+        if (i + 1 == FIRST) {
+            assert_int_equal(tacit_wait(ctx), TACIT_OK);
+        }
+    }
+}
+
+enum { PURE_NODES = 5 };
+
+static double messages_of_pure_steps(const char *setting)
+{
+    settings.latency = setting;
+    simulate(pure_steps, PURE_NODES, 100, TACIT_COLLECTIVES_OFF);
+    settings.latency = NULL;
+    return number("messages");
+}
+
+/* Simulated nodes plan windows from where a live run has chosen them. */
+static void choices_are_repeated(void **state)
+{
+    (void)state;
+    write_platform(NETWORK FREE);
+    const double off = messages_of_pure_steps(NULL), halo = messages_of_pure_steps("halo:4");
+    assert_true(halo < 0.3 * off);
+    const double meeting = PURE_NODES * log2_up(PURE_NODES), chosen = messages_of_pure_steps("auto:4") - meeting;
+    assert_true(messages_of_pure_steps("auto") == off && messages_of_pure_steps("auto:off") == off + meeting);
+    assert_true(chosen > halo + 0.1 * off && chosen < 0.5 * off); /* a fifth of all steps came before */
+}
+
 static void runs_are_the_same_every_time(void **state)
 {
     static char before[REPORT_BYTES];
@@ -833,6 +876,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kernels_cost_what_the_program_says),
         cmocka_unit_test(the_longest_stage_counts),
         cmocka_unit_test(programs_wait),
+        cmocka_unit_test(choices_are_repeated),
         cmocka_unit_test(runs_are_the_same_every_time),
         cmocka_unit_test(messages_wait_for_threads_in_kernels),
         cmocka_unit_test(idle_workers_look_after_messages),
