@@ -14,27 +14,6 @@
 #include "sim/events.h"
 #include "sim/replay.h"
 
-/* EVENT_APPLICATION: the application thread goes on. EVENT_PLANNED: `what` instructions have been planned.
- * EVENT_MEET: all ranks of a collective that begin a step now have said so. EVENT_STEPPED: one is through with steps.
- * EVENT_PART: a worker (TI_WORKER_SHIFT) ends its part of an instruction. EVENT_DONE: an instruction is complete.
- * EVENT_LOOK: the attendant looks after messages. The others concern the message `what`: sim/wire.c; what concerns
- * messages comes last. */
-typedef enum event_kind {
-    EVENT_APPLICATION,
-    EVENT_PLANNED,
-    EVENT_PART,
-    EVENT_DONE,
-    EVENT_MEET,
-    EVENT_STEPPED,
-    EVENT_LOOK,
-    EVENT_SENT,
-    EVENT_ENTERS,
-    EVENT_ASKS,
-    EVENT_ANSWERS,
-    EVENT_ARRIVED,
-    EVENT_RECEIVED
-} event_kind;
-
 enum { TI_WORKER_SHIFT = 32 };
 
 /* What a message is to its two sides: an instruction, the step of a collective, a frame of a relay, or what a relay
