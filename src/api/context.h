@@ -2,13 +2,15 @@
  *
  * Who calls whom in this folder: a file calls only those that stand before it here, never in a circle
  * (tools/lint/circles).
- *   enter                              whether a call may go on, and the sentence if not
- *   mapper, op, object, group, weights, view, mpi, layer
- *   owners                             distributions as accesses of tasks
- *   description, shapes, check_overlap, check_task
- *   admit                              the last checks of a new task
+ *   enter                          whether a call may go on, and the sentence if not
+ *   description, tile, view, mpi, layer
+ *   check_overlap, shapes
+ *   mapper, object, weights, op    what tasks name, besides buffers
+ *   owners                         distributions as accesses of tasks
+ *   admit, check_task              the checks of a new task
  *   buffer, fence, submit
- *   context                            the beginning and the end */
+ *   context                        the beginning, waiting, and the end
+ *   group, object_fence            which wait by the public functions */
 #ifndef TI_CONTEXT_H
 #define TI_CONTEXT_H
 

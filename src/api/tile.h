@@ -16,7 +16,8 @@ typedef struct ti_touched {
     uint32_t number[TACIT_MAX_ACCESSES]; /* as in a brief (ir/brief.h) */
     int64_t corner[TACIT_MAX_ACCESSES * 2 * TACIT_MAX_DIMS];
     /* Programs of tiles go through them in the same order again and again. By access, the number that was found last;
-     * by number, that which came after it in the same access. Guesses: of whichever buffer. */
+     * by number, that which came after it in the same access. Both are guesses, and may be numbers of another buffer's
+     * tiles. */
     uint32_t latest[TACIT_MAX_ACCESSES];
     TI_VEC(uint32_t) follower;
 } ti_touched;

@@ -1,7 +1,7 @@
 /* Executing the simulator's plans as a recorded run went (sim/recorded.h): first they are compared with what was
- * recorded, instruction by instruction; then tasks are submitted and planned, and instructions take as long, as then.
- * If the recorded order is kept, messages take as long as then, too, and every node starts its instructions in the
- * order of the record. Else the simulator decides the order, and messages take the time of the simulated network. One
+ * recorded, instruction by instruction. Then submitting and planning a task, and executing an instruction, takes the
+ * time that was recorded. If the recorded order is kept, messages take their recorded times, too, and every node starts
+ * its instructions in the order of the record. Else the simulator decides the order, and messages take the time of the simulated network. One
  * thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H

@@ -63,7 +63,7 @@ static void choose_type(maker *m, gen_buffer *buffer)
     static const size_t sizes[] = { 0, 1, 2, 4, 8, 1, 2, 4, 8 };
     buffer->type = (int32_t)gen_between(rng_of(m), TACIT_INT8, TACIT_UINT64);
     buffer->elem_size = sizes[buffer->type];
-    buffer->range.dims = gen_chance(rng_of(m), 50) ? 0 : 1;
+    buffer->range.dims = gen_chance(rng_of(m), GEN_PERCENT_REDUCED_ONE) ? 0 : 1;
     buffer->range.size[0] = buffer->range.dims ? (size_t)gen_between(rng_of(m), 1, 4) : 1;
 }
 
@@ -147,10 +147,11 @@ static int add_pattern(maker *m)
     add_whole_task(m, buffer, TACIT_WRITE, tacit_one_to_one(), -1);
     add_whole_task(m, buffer, dims == 2 ? TACIT_UPDATE : TACIT_READ,
                    dims == 2 ? tacit_transposed(1, 0, 2) : tacit_one_to_one(), -1);
-    add_whole_task(m, buffer, TACIT_READ, dims == 0 || gen_chance(rng_of(m), 50) ? tacit_all() : tacit_slice(0), -1);
+    const bool all = dims == 0 || gen_chance(rng_of(m), GEN_PERCENT_PATTERN_ALL);
+    add_whole_task(m, buffer, TACIT_READ, all ? tacit_all() : tacit_slice(0), -1);
     add_whole_task(m, buffer, TACIT_WRITE, tacit_one_to_one(), node);
     add_whole_task(m, buffer, TACIT_READ, tacit_one_to_one(), -1);
-    add_whole_task(m, buffer, TACIT_READ, tacit_all(), gen_chance(rng_of(m), 50) ? node : 0);
+    add_whole_task(m, buffer, TACIT_READ, tacit_all(), gen_chance(rng_of(m), GEN_PERCENT_PATTERN_BACK) ? node : 0);
     return 6;
 }
 
@@ -211,7 +212,8 @@ static int find_twin(maker *m, int buffer)
     if (count_alive(m) >= GEN_BUFFERS_ALIVE) {
         return -1;
     }
-    ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, 50), .elem_size = 8, .range = range }));
+    ti_vec_push(&m->program->buffer,
+                ((gen_buffer){ .initialised = chance(m, GEN_PERCENT_STENCIL_INIT), .elem_size = 8, .range = range }));
     int twin = (int)m->program->buffer.count - 1;
     ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&m->program->buffer.data[twin])));
     ti_vec_push(&m->alive, 0);
@@ -361,7 +363,7 @@ static void push_loop(maker *m)
 {
     int body[4], length = (int)gen_between(rng_of(m), 1, 4);
     const bool pauses = gen_chance(&m->more, GEN_PERCENT_LOOP_PAUSES);
-    const gen_step pause = pause_step(m, gen_chance(&m->more, 70));
+    const gen_step pause = pause_step(m, gen_chance(&m->more, GEN_PERCENT_LOOP_WAITS));
     int rounds = (int)gen_between(rng_of(m), 2, chance(m, GEN_PERCENT_LONG_LOOP) ? 60 : 8);
     for (int i = 0; i < length; i++) {
         body[i] = (int)gen_between(rng_of(m), 0, (int64_t)m->program->task.count - 1);
@@ -428,7 +430,7 @@ static int add_long_buffer(maker *m, tacit_range range, int alive)
     if (count_alive(m) >= alive) {
         return -1;
     }
-    ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, 50),
+    ti_vec_push(&m->program->buffer, ((gen_buffer){ .initialised = chance(m, GEN_PERCENT_STENCIL_INIT),
                                                     .elem_size = (size_t)GEN_DRAW(rng_of(m), gen_elem_sizes),
                                                     .range = range }));
     ti_vec_push(&m->written, TI_NEW_ARRAY(uint8_t, volume_of(&m->program->buffer.data[m->alive.count])));
@@ -447,20 +449,23 @@ static tacit_range long_range(maker *m, bool along_both)
         ti_split_grid(m->options->nodes, grid);
         return tacit_range2(side * (size_t)grid[0], side * (size_t)grid[1]);
     }
-    return chance(m, 30) ? tacit_range2(range.size[0], (size_t)gen_between(rng_of(m), 1, 3)) : range;
+    return chance(m, GEN_PERCENT_STENCIL_ROWS) ? tacit_range2(range.size[0], (size_t)gen_between(rng_of(m), 1, 3))
+                                               : range;
 }
 
 static tacit_mapper long_stencil(maker *m, int dims, bool along_both)
 {
-    int64_t lo = gen_between(rng_of(m), 0, 2), hi = chance(m, 70) ? lo : gen_between(rng_of(m), 0, 2);
+    int64_t lo = gen_between(rng_of(m), 0, 2),
+            hi = chance(m, GEN_PERCENT_STENCIL_EVEN) ? lo : gen_between(rng_of(m), 0, 2);
     if (!along_both && chance(m, GEN_PERCENT_STENCIL_BAND)) {
         return random_band(m);
     }
-    if (along_both && chance(m, 50)) {
+    if (along_both && chance(m, GEN_PERCENT_STENCIL_CORNERS)) {
         return tacit_neighborhood((size_t)lo, (size_t)hi, 0);
     }
-    return lo != hi || chance(m, 50) ? tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_dim(1), tacit_full())
-                                     : tacit_star((size_t)lo, dims > 1, 0);
+    return lo != hi || chance(m, GEN_PERCENT_STENCIL_LINE)
+               ? tacit_components(tacit_dim_scaled(0, 1, 1, lo, hi), tacit_dim(1), tacit_full())
+               : tacit_star((size_t)lo, dims > 1, 0);
 }
 
 /* There and back, by writing or in place, as drawn: `v = f(u); u = g(v)`, `tmp = f(u); u += tmp`, two fields that
@@ -478,7 +483,7 @@ static int add_long_stencils(maker *m)
                                     .mode = TACIT_READ,
                                     .mapper = long_stencil(m, range.dims, along_both) };
         t.access[1] = (gen_access){ .buffer = count ? u : v,
-                                    .mode = chance(m, 50) ? TACIT_UPDATE : TACIT_WRITE,
+                                    .mode = chance(m, GEN_PERCENT_STENCIL_UPDATE) ? TACIT_UPDATE : TACIT_WRITE,
                                     .mapper = tacit_one_to_one() };
         ti_vec_push(&m->program->task, t);
     }
@@ -519,11 +524,11 @@ static gen_task group_task(maker *m, const group *g, int buffer, int from, tacit
     gen_task t = { .range = m->program->buffer.data[buffer].range, .place = -1, .accesses = 2, .pure = true };
     t.access[0] = (gen_access){ .buffer = from, .mode = TACIT_READ, .mapper = reads };
     t.access[1] = (gen_access){ .buffer = buffer,
-                                .mode = gen_chance(&m->more, 30) ? TACIT_UPDATE : TACIT_WRITE,
+                                .mode = gen_chance(&m->more, GEN_PERCENT_GROUP_UPDATE) ? TACIT_UPDATE : TACIT_WRITE,
                                 .mapper = tacit_one_to_one() };
     t.whole_chunk = gen_chance(&m->more, GEN_PERCENT_GROUP_WHOLE);
     t.window = gen_chance(&m->more, GEN_PERCENT_WINDOW) ? (int)gen_between(&m->more, 1, 6) : 0;
-    t.split = gen_chance(&m->more, 10) ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
+    t.split = gen_chance(&m->more, GEN_PERCENT_GROUP_2D) ? TACIT_SPLIT_2D : TACIT_SPLIT_1D;
     if (g->inner && t.range.size[0] > 4) {
         t.offset[0] = 2;
         t.range.size[0] -= 4;
@@ -554,8 +559,9 @@ static int add_rotation(maker *m)
         gen_task t = group_task(m, &g, b[(i + 2) % 3], b[i], group_stencil(m, &g));
         t.access[t.accesses++] = (gen_access){ .buffer = b[(i + 1) % 3],
                                                .mode = TACIT_READ,
-                                               .mapper = gen_chance(&m->more, 50) ? tacit_one_to_one()
-                                                                                  : group_stencil(m, &g) };
+                                               .mapper = gen_chance(&m->more, GEN_PERCENT_GROUP_OWN)
+                                                             ? tacit_one_to_one()
+                                                             : group_stencil(m, &g) };
         ti_vec_push(&m->program->task, t);
     }
     return 3;
@@ -577,7 +583,9 @@ static int add_levels(maker *m)
     ti_vec_push(&m->program->task, group_task(m, &g, v, u, group_stencil(m, &g)));
     ti_vec_push(&m->program->task, group_task(m, &g, coarse, v, down));
     ti_vec_push(&m->program->task, group_task(m, &g, u, coarse, up));
-    m->program->task.data[m->program->task.count - 1].granularity[0] = gen_chance(&m->more, 50) ? 2 : 0;
+    m->program->task.data[m->program->task.count - 1].granularity[0] = gen_chance(&m->more, GEN_PERCENT_GROUP_PAIRS)
+                                                                           ? 2
+                                                                           : 0;
     return 3;
 }
 
@@ -677,7 +685,7 @@ static void push_step(maker *m)
     } else if (m->pure && chance(m, GEN_PERCENT_STENCILS)) {
         push_stencils(m);
     } else if (what == GEN_STEP_PAUSE) {
-        ti_vec_push(&m->program->step, pause_step(m, chance(m, 50)));
+        ti_vec_push(&m->program->step, pause_step(m, chance(m, GEN_PERCENT_WAIT)));
     } else if (what == GEN_STEP_FENCE) {
         push_fence(m, gen_pick_alive(m));
     } else if (what == GEN_STEP_NEW_BUFFER && count_alive(m) < GEN_BUFFERS_ALIVE) {

@@ -1,6 +1,6 @@
 /* What random programs are made of: all weights and sizes, in plain words. gen.c, gen_task.c and gen_mapper.c draw
- * from it; kinds of mappers have their weights in src/grid/mapper_kinds.h. A generated program does nothing that is
- * not said here. */
+ * from it; kinds of mappers have their weights in src/grid/mapper_kinds.h. All chances are here; numbers that are drawn
+ * evenly from a short interval stand where they are drawn. */
 #ifndef TEST_GEN_MANUAL_H
 #define TEST_GEN_MANUAL_H
 
@@ -25,8 +25,11 @@ enum {
     GEN_TASKS_MOST = 10,          /* ... */
     GEN_TASKS_MOST_TILES = 16,    /* ... of a program of tiles */
     GEN_PERCENT_TILES = 20,       /* programs of tiles: most tasks are placed, and most accesses name a fixed box */
-    GEN_PERCENT_LOOP_PAUSES = 25, /* loops whose passes have a wait or a flush each */
+    GEN_PERCENT_LOOP_PAUSES = 25, /* loops whose passes have a pause each: */
+    GEN_PERCENT_LOOP_WAITS = 70,  /* ... a wait, else a flush */
     GEN_PERCENT_LONG_LOOP = 10,   /* loops of up to 60 rounds, so that nothing of them is derived any more */
+    GEN_PERCENT_WAIT = 50,        /* steps that are pauses: a wait, else a flush; one wait in four is a barrier, one a
+                                   * retune */
     GEN_PERCENT_PATTERN = 5,      /* steps that are several tasks which make a collective pattern, */
     GEN_PERCENT_GRID = 40,        /* ... of these: among rows and columns of nodes */
     GEN_PERCENT_PROMISE = 50,     /* programs whose tasks are marked pure, but for some, */
@@ -69,19 +72,19 @@ static const gen_row gen_elem_sizes[] = { { 8, 8 }, { 2, 4 }, { 2, 1 }, { 1, 3 }
 static const int64_t gen_largest_few[] = { 1, 40, 12, 6 }, gen_largest_many[] = { 1, 150, 24, 9 };
 
 enum {
-    GEN_PERCENT_INIT = 55,       /* buffers that begin with contents, */
-    GEN_PERCENT_INIT_LOCAL = 40, /* ... of these: each node gives its own part */
-    GEN_PERCENT_REDUCED = 20,    /* buffers of 1 to 4 integers, which tasks may reduce into */
-    GEN_PERCENT_DEFAULT = 40,    /* buffers with the default distribution; of the others */
-    GEN_PERCENT_CYCLIC = 60,     /* ... are block-cyclic, else in blocks */
+    GEN_PERCENT_INIT = 55,        /* buffers that begin with contents, */
+    GEN_PERCENT_INIT_LOCAL = 40,  /* ... of these: each node gives its own part */
+    GEN_PERCENT_REDUCED = 20,     /* buffers of 1 to 4 integers, which tasks may reduce into, */
+    GEN_PERCENT_REDUCED_ONE = 50, /* ... of these: of no dimension */
+    GEN_PERCENT_DEFAULT = 40,     /* buffers with the default distribution; of the others */
+    GEN_PERCENT_CYCLIC = 60,      /* ... are block-cyclic, else in blocks */
 };
 
 /* ---- tasks */
 
 static const gen_row gen_range_dims[] = { { 3, 1 }, { 4, 2 }, { 2, 3 }, { 1, 0 } };
-static const gen_row gen_granularity_sizes[] = {
-    { 12, 0 }, { 4, 1 }, { 4, 2 }, { 4, 3 }, { 4, 4 }, { 1, 1000 }
-}; /* more than all */
+/* 1000: more than all items. */
+static const gen_row gen_granularity_sizes[] = { { 12, 0 }, { 4, 1 }, { 4, 2 }, { 4, 3 }, { 4, 4 }, { 1, 1000 } };
 static const gen_row gen_oversubscribe_counts[] = { { 3, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 } };
 static const gen_row gen_splits[] = { { 35, TACIT_SPLIT_2D }, { 33, TACIT_SPLIT_1D }, { 32, TACIT_SPLIT_DEFAULT } };
 static const gen_row gen_modes[] = { { 2, TACIT_READ }, { 1, TACIT_WRITE }, { 1, TACIT_UPDATE } };
@@ -116,10 +119,10 @@ enum {
     GEN_PERCENT_MANY_ACCESSES = 10, /* tasks with up to GEN_ACCESSES accesses, else up to 4 */
     GEN_PERCENT_TWIN = 10,          /* accesses that write what the one before reads */
     GEN_PERCENT_REDUCTION = 60,     /* accesses to a buffer of integers that reduce, */
-    GEN_PERCENT_IN_PARTS = 30,      /* accesses in parts, but for reductions */
     GEN_PERCENT_INCLUDE_OLD = 30,   /* ... of these: into the old contents; */
-    GEN_PERCENT_COSTLY = 10,        /* tasks whose items take 0.1 ms, as they say, */
     GEN_PERCENT_USER_OP = 40,       /* ... by an operator of the program's own, where elements have 8 bytes */
+    GEN_PERCENT_IN_PARTS = 30,      /* accesses in parts, but for reductions */
+    GEN_PERCENT_COSTLY = 10,        /* tasks whose items take 0.1 ms, as they say */
 };
 
 /* ---- mappers: their arguments */
@@ -143,9 +146,10 @@ static const gen_row gen_components[] = {
     { 60, GEN_DIM }, /* a dimension of the task, scaled, with a halo above, below or on both sides, or shifted */
     { 10, GEN_DIM_PERIODIC }, /* a dimension of the task on a ring */
 };
+/* 302: 3/2. */
 static const gen_row gen_scales[] = {
     { 4, 101 }, { 1, 201 }, { 1, 102 }, { 1, 302 }, { 1, 203 }, { 1, 301 }, { 1, 105 }
-}; /* 302: 3/2 */
+};
 static const gen_row gen_component_halos[] = { { 2, 0 }, { 1, 1 }, { 1, 2 }, { 1, 9 } };
 
 enum {
@@ -169,12 +173,18 @@ enum {
 static const gen_row gen_stencil_halos[] = { { 2, 0 }, { 6, 1 }, { 2, 2 } };
 static const gen_row gen_band_widths[] = { { 6, 1 }, { 3, 2 }, { 1, 12 } };
 enum {
-    GEN_STENCIL_TASKS = 4,         /* in a round, at most */
-    GEN_STENCIL_ROUNDS = 6,        /* at most */
-    GEN_PERCENT_STENCIL_LONG = 40, /* rounds on two new buffers with long chunks, whose tasks are all alike */
-    GEN_STENCIL_CHUNK = 20,        /* items of such a chunk, at most */
-    GEN_STENCIL_ITEMS = 600,       /* and of all of them */
-    GEN_PERCENT_STENCIL_BOTH = 40, /* of these: split in two dimensions, on so many nodes at most; */
+    GEN_STENCIL_TASKS = 4,            /* in a round, at most */
+    GEN_STENCIL_ROUNDS = 6,           /* at most */
+    GEN_PERCENT_STENCIL_LONG = 40,    /* rounds on two new buffers with long chunks, whose tasks are all alike */
+    GEN_STENCIL_CHUNK = 20,           /* items of such a chunk, at most */
+    GEN_STENCIL_ITEMS = 600,          /* and of all of them */
+    GEN_PERCENT_STENCIL_INIT = 50,    /* ... buffers with contents; as are those that stencils change in turns */
+    GEN_PERCENT_STENCIL_ROWS = 30,    /* ... of two dimensions, 1 to 3 across */
+    GEN_PERCENT_STENCIL_EVEN = 70,    /* ... halos as wide above as below, of 0 to 2 */
+    GEN_PERCENT_STENCIL_LINE = 50,    /* ... of these: along dimension 0 alone, else a star */
+    GEN_PERCENT_STENCIL_UPDATE = 50,  /* ... tasks that update what they write */
+    GEN_PERCENT_STENCIL_BOTH = 40,    /* of these: split in two dimensions, on so many nodes at most; */
+    GEN_PERCENT_STENCIL_CORNERS = 50, /* ... reads in boxes */
     GEN_STENCIL_NODES = 16,
     GEN_STENCIL_SIDE = 12,             /* ... items of a chunk along each, at most */
     GEN_PERCENT_STENCIL_STAR = 40,     /* reads along the axes, else in boxes */
@@ -191,6 +201,10 @@ enum {
     GEN_PERCENT_GROUP_INNER = 20,      /* ... rounds without the first and the last items */
     GEN_PERCENT_GROUP_WEIGHTS = 15,    /* ... rounds with weights of nodes */
     GEN_PERCENT_GROUP_WHOLE = 5,       /* ... tasks with one call for each chunk */
+    GEN_PERCENT_GROUP_UPDATE = 30,     /* ... tasks that update what they write */
+    GEN_PERCENT_GROUP_2D = 10,         /* ... tasks with the hint to be split in two dimensions */
+    GEN_PERCENT_GROUP_OWN = 50,        /* ... reads of the third buffer that are of the item's own element */
+    GEN_PERCENT_GROUP_PAIRS = 50,      /* ... the finest task: items in pairs */
 };
 
 /* ---- patterns in which all nodes take part */
@@ -198,6 +212,8 @@ enum {
 enum {
     GEN_PERCENT_SQUARE = 60,          /* on a new buffer in which every node has a part along both dimensions */
     GEN_PERCENT_SQUARE_INIT = 30,     /* ... with contents */
+    GEN_PERCENT_PATTERN_ALL = 50,     /* tasks of it that read all, else all along one dimension */
+    GEN_PERCENT_PATTERN_BACK = 50,    /* ... its last task is on the node that wrote before, else on the first */
     GEN_PERCENT_PATTERN_TWICE = 20,   /* tasks with two chunks per node; */
     GEN_PERCENT_GRID_TWICE = 10,      /* ... among rows and columns */
     GEN_PERCENT_GRID_BORDERS = 15,    /* tasks that cut at other borders */

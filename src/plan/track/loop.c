@@ -8,7 +8,7 @@
 #include "plan/track/loop.h"
 
 /* Segments that are not looked at after a failure: as many as the round had, or this, and each time twice as many. */
-enum { FIRST_PAUSE = 4, MAX_DOUBLINGS = 8 };
+enum { FIRST_BACKOFF = 4, MAX_DOUBLINGS = 8 };
 /* Earlier stretches that are looked at for one; of a round of one segment, so many are seen. */
 enum { MAX_WALK = 16, MIN_ALIKE = 3 };
 /* After rounds that were of no use, two of them are tried as one, then three, and so on. */
@@ -124,11 +124,11 @@ void ti_loop_forget(ti_loop *l)
 
 void ti_loop_give_up(ti_loop *l, bool was_worth)
 {
-    const uint64_t pause = l->recorded ? TI_MAX(l->recorded, (size_t)FIRST_PAUSE) : 1;
+    const uint64_t backoff = l->recorded ? TI_MAX(l->recorded, (size_t)FIRST_BACKOFF) : 1;
     l->phase = TI_LOOP_LOOKS;
     l->more = was_worth ? l->more : (l->more + 1) % MAX_ROUNDS;
     l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
-    l->next_try = was_worth ? 0 : l->segments + (pause << l->failures);
+    l->next_try = was_worth ? 0 : l->segments + (backoff << l->failures);
 }
 
 void ti_loop_go_on(ti_loop *l, uint64_t repeated)
