@@ -1,8 +1,8 @@
 /* Executing the simulator's plans as a recorded run went (sim/recorded.h): first they are compared with what was
  * recorded, instruction by instruction. Then submitting and planning a task, and executing an instruction, takes the
- * time that was recorded. If the recorded order is kept, messages take their recorded times, too, and every node starts
- * its instructions in the order of the record. Else the simulator decides the order, and messages take the time of the simulated network. One
- * thread. */
+ * time that was recorded. If the recorded order is kept, messages take their recorded times, too, and every node
+ * starts its instructions in the order of the record. Else the simulator decides the order, and messages take the time
+ * of the simulated network. One thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 
