@@ -212,13 +212,14 @@ static bool has_own_room(const ti_emitter *e, int memory, uint64_t bytes)
     return !own || ti_budget_allows(own, bytes);
 }
 
-/* Whether nothing is in the way of a larger box: no other allocation, no want that it would meet in part, not the
- * limit. */
-static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+/* Whether nothing is in the way of a box that is larger than so many old allocations: no other one, no want that it
+ * would meet in part, not the limit. */
+static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box,
+                    size_t old)
 {
     ti_vec_clear(&e->overlapping);
     ti_region_map_query(&memory->allocated, box, &e->overlapping);
-    bool alone = e->overlapping.count == e->scratch.count;
+    bool alone = e->overlapping.count == old;
     ti_vec_clear(&e->overlapping);
     ti_region_map_query(&memory->wanted, box, &e->overlapping);
     for (size_t i = 0; i < e->overlapping.count && alone; i++) {
@@ -239,41 +240,43 @@ static size_t largest_of(const ti_region_entries *list)
 
 /* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest
  * of the old allocations. */
-static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box,
+                        const ti_region_entries *olds)
 {
-    ti_box old = e->scratch.data[largest_of(&e->scratch)].box, roomy = *box;
+    ti_box old = olds->data[largest_of(olds)].box, roomy = *box;
     for (int d = 0; d < 3; d++) {
         int64_t more = (box->max[d] - box->min[d]) / 2;
         roomy.max[d] = box->max[d] > old.max[d] ? TI_MIN(box->max[d] + more, buffer->extent.max[d]) : box->max[d];
         roomy.min[d] = box->min[d] < old.min[d] ? TI_MAX(box->min[d] - more, buffer->extent.min[d]) : box->min[d];
     }
-    return is_free(memory, e, buffer, &roomy) ? roomy : *box;
+    return is_free(memory, e, buffer, &roomy, olds->count) ? roomy : *box;
 }
 
 static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                      const ti_box *box)
 {
+    ti_region_entries *old = &e->scratch; /* allocations that become part of it */
     ti_allocation fresh = { .box = *box };
-    while (grow_over(&memory->allocated, &e->scratch, &fresh.box)) {
+    while (grow_over(&memory->allocated, old, &fresh.box)) {
     }
-    bool grows = e->scratch.count > 0;
+    bool grows = old->count > 0;
     memory->growths += grows;
     e->growths = TI_MAX(e->growths, memory->growths);
     if (grows && memory->growths > GROWTHS_WITHOUT_ROOM) {
-        fresh.box = with_room(memory, e, buffer, &fresh.box);
+        fresh.box = with_room(memory, e, buffer, &fresh.box, old);
     }
-    const size_t kept = memory->foreign ? SIZE_MAX : largest_of(&e->scratch); /* the host moves what grows in place */
+    const size_t kept = memory->foreign ? SIZE_MAX : largest_of(old); /* the host moves what grows in place */
     ti_instruction *start = start_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);
-    if (kept < e->scratch.count) {
-        take_over(memory, e, buffer, &e->scratch.data[kept], start);
+    if (kept < old->count) {
+        take_over(memory, e, buffer, &old->data[kept], start);
     }
     uint64_t alloc = emit_alloc(e, start, own_budget(e, memory));
-    claim_new_parts(memory, e, &fresh.box, &e->scratch, alloc);
-    for (size_t i = 0; i < e->scratch.count; i++) {
+    claim_new_parts(memory, e, &fresh.box, old, alloc);
+    for (size_t i = 0; i < old->count; i++) {
         if (i == kept) {
-            note_moved(memory, e, buffer, &e->scratch.data[i], alloc);
+            note_moved(memory, e, buffer, &old->data[i], alloc);
         } else {
-            move_contents(memory, e, task, buffer, &e->scratch.data[i], &fresh, alloc);
+            move_contents(memory, e, task, buffer, &old->data[i], &fresh, alloc);
         }
     }
     ti_region_map_insert(&memory->allocated, &fresh.box, fresh.id);

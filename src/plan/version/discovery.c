@@ -387,14 +387,14 @@ static void swap_with_scratch(ti_discovery *planner)
     planner->scratch = region;
 }
 
-/* Add what the read has in common with the region to the scratch boxes, each element once. */
-static void add_common(ti_discovery *planner, const ti_holder *read)
+/* What the read has in common with the region, each element once. */
+static void add_common(ti_discovery *planner, const ti_holder *read, ti_boxes *out)
 {
     for (size_t k = 0; k < planner->region.count; k++) {
         for (size_t b = 0; b < read->image.count; b++) {
             ti_box common = ti_box_intersect(&read->image.data[b], &planner->region.data[k]);
             if (!ti_box_is_empty(&common)) {
-                ti_boxes_add_missing(&planner->scratch, &common, &planner->got);
+                ti_boxes_add_missing(out, &common, &planner->got);
             }
         }
     }
@@ -412,7 +412,7 @@ static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_questio
             continue;
         }
         size_t before = planner->scratch.count;
-        add_common(planner, q->reads.data[i]);
+        add_common(planner, q->reads.data[i], &planner->scratch);
         if (before && planner->scratch.count > MAX_BOXES) {
             planner->scratch.count = before;
         }
@@ -565,15 +565,15 @@ static ti_verdict decide_read(const ti_discovery *planner, ti_holder *read, draf
     return TI_VERDICT_COLLECTIVE;
 }
 
-/* Whether only this read wants something of the scratch boxes. */
-static bool reads_alone(const ti_discovery *planner, const ti_discovery_question *q, const ti_holder *read)
+/* Whether only this read wants something of the boxes. */
+static bool reads_alone(const ti_discovery_question *q, const ti_holder *read, const ti_boxes *box)
 {
     for (size_t i = 0; i < q->reads.count; i++) {
-        if (q->reads.data[i] != read && volume_in(&planner->scratch, q->reads.data[i])) {
+        if (q->reads.data[i] != read && volume_in(box, q->reads.data[i])) {
             return false;
         }
     }
-    return planner->scratch.count > 0 && planner->scratch.count <= MAX_BOXES;
+    return box->count > 0 && box->count <= MAX_BOXES;
 }
 
 /* Of several reads, the first that fits a pattern in a part of the region that is its own. */
@@ -582,8 +582,8 @@ static ti_verdict decide_first_read(ti_discovery *planner, const ti_discovery_qu
     for (size_t i = 0; i < q->reads.count; i++) {
         draft one = *d;
         ti_vec_clear(&planner->scratch);
-        add_common(planner, q->reads.data[i]);
-        if (!reads_alone(planner, q, q->reads.data[i])) {
+        add_common(planner, q->reads.data[i], &planner->scratch);
+        if (!reads_alone(q, q->reads.data[i], &planner->scratch)) {
             continue;
         }
         swap_with_scratch(planner);
