@@ -90,6 +90,18 @@ ti_text_items ti_text_items_of(const tacit_box *chunk)
     return items;
 }
 
+bool ti_text_has_local(ti_failure *failure, const char *task, const ti_text_local *local)
+{
+    if (local->wanted <= local->most) {
+        return true;
+    }
+    ti_failure_set(failure, TACIT_ERROR_KERNEL,
+                   "task '%.100s': .local_bytes of its %s kernel '%.100s' is %zu, but a group on device %s has at most "
+                   "%zu",
+                   task, local->language, local->entry, local->wanted, local->device, local->most);
+    return false;
+}
+
 void ti_text_add_mark(const char *task, ti_strbuf *out)
 {
     ti_strbuf_add(out, "#line 1 \"task ");

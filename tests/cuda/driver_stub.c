@@ -505,6 +505,7 @@ ti_cu_result cuDeviceGetAttribute(int *out, int attribute, ti_cu_device device)
            : attribute == TI_CU_MEMORY_CLOCK_RATE       ? 1000000
            : attribute == TI_CU_GLOBAL_MEMORY_BUS_WIDTH ? 4096
            : attribute == TI_CU_MAX_PITCH               ? 4096
+           : attribute == TI_CU_MAX_SHARED_BYTES        ? 232448
                                                         : 0;
     return done(called("cuDeviceGetAttribute %d %d", attribute, device));
 }

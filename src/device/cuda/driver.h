@@ -27,6 +27,7 @@ enum { TI_CU_STREAM_NON_BLOCKING = 1, TI_CU_EVENT_DISABLE_TIMING = 2, TI_CU_HOST
 enum { TI_CU_MEMORY_HOST = 1, TI_CU_MEMORY_DEVICE = 2 };
 enum {
     TI_CU_MAX_PITCH = 11,
+    TI_CU_MAX_SHARED_BYTES = 97, /* of a group, for kernels that ask */
     TI_CU_MULTIPROCESSOR_COUNT = 16,
     TI_CU_MEMORY_CLOCK_RATE = 36,       /* kHz */
     TI_CU_GLOBAL_MEMORY_BUS_WIDTH = 37, /* bits */

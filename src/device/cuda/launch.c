@@ -7,6 +7,9 @@
 #include "base/check.h"
 #include "device/kernel_text.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 /* What a driver takes in one launch, in its second and third dimension; in the first it is more than tasks have. */
 enum { MAX_GROUPS = 65535 };
 /* Beyond it a kernel must ask for shared memory. */
@@ -62,21 +65,19 @@ static bool has_parameters(const ti_cuda_session *s, const ti_cuda_kernel *k, co
     return s->cu.parameter(k->function, p->count, &offset, &bytes) != TI_CU_SUCCESS;
 }
 
-/* The names of parameters mean nothing to a driver, so a kernel whose list is another one would read what it is not
- * given. The driver is asked for one parameter at a time, so what it says is kept. */
-static bool fits(const ti_cuda_session *s, ti_cuda_kernel *k, const parameters *p, const ti_device_kernel *job)
+/* Beyond what every device has, the driver is asked. */
+static bool has_local(const ti_cuda_session *s, const ti_cuda_kernel *k, const ti_device_kernel *job)
 {
-    const ti_cuda_list list = { job->launch.num_views, job->kernel->cuda.local_bytes > 0, job->launch.args_size };
-    const bool is_known = k->list.views == list.views && k->list.has_scratch == list.has_scratch &&
-                          k->list.args_size == list.args_size;
-    if (!s->cu.parameter || is_known) {
-        return true;
+    char device[32];
+    int most = 0;
+    const size_t wanted = job->kernel->cuda.local_bytes;
+    if (wanted <= SHARED_UNASKED ||
+        s->cu.attribute(&most, TI_CU_MAX_SHARED_BYTES, k->context->device) != TI_CU_SUCCESS) {
+        most = INT_MAX;
     }
-    if (!has_parameters(s, k, p)) {
-        return false;
-    }
-    k->list = list;
-    return true;
+    snprintf(device, sizeof(device), "cuda:%d", k->context->index);
+    const ti_text_local local = { "CUDA", k->entry, device, wanted, (size_t)most };
+    return ti_text_has_local(s->base.failure, job->launch.name, &local);
 }
 
 /* Groups where the task does not say: rows of 32 neighbours. Device's dimension i is the range's dims - 1 - i. */
@@ -144,6 +145,26 @@ static void refuse(ti_cuda_session *s, const ti_device_kernel *job, const ti_cud
                    job->kernel->cuda.local_bytes ? ", then TACIT_SCRATCH for .local_bytes" : "");
 }
 
+/* The names of parameters mean nothing to a driver, so a kernel whose list is another one would read what it is not
+ * given. The driver is asked for one parameter at a time, so what it says is kept. If it does not fit, the run has
+ * failed. */
+static bool fits(ti_cuda_session *s, ti_cuda_kernel *k, const parameters *p, const ti_device_kernel *job)
+{
+    const ti_cuda_list list = { job->launch.num_views, job->launch.args_size, job->kernel->cuda.local_bytes };
+    if (k->list.views == list.views && k->list.args_size == list.args_size && k->list.local_bytes == list.local_bytes) {
+        return true;
+    }
+    if (s->cu.parameter && !has_parameters(s, k, p)) {
+        refuse(s, job, k);
+        return false;
+    }
+    if (!has_local(s, k, job)) {
+        return false;
+    }
+    k->list = list;
+    return true;
+}
+
 bool ti_cuda_give_kernel(ti_cuda_session *session, const ti_cuda_context *context, ti_cu_stream stream,
                          const ti_device_kernel *job, ti_cu_result *code)
 {
@@ -159,7 +180,6 @@ bool ti_cuda_give_kernel(ti_cuda_session *session, const ti_cuda_context *contex
     }
     collect(&p, job);
     if (!fits(session, k, &p, job)) {
-        refuse(session, job, k);
         return false;
     }
     *code = enqueue(session, k, stream, &p, job);

@@ -24,8 +24,7 @@ typedef struct ti_cuda_context {
 /* What makes the list of a kernel's parameters. */
 typedef struct ti_cuda_list {
     int views; /* -1: no list */
-    bool has_scratch;
-    size_t args_size;
+    size_t args_size, local_bytes;
 } ti_cuda_list;
 
 /* A kernel for ranges of `dims` dimensions on one GPU. */

@@ -20,6 +20,7 @@ typedef struct device {
     cl_command_queue queue[LANES];
     uint64_t allocated, memory, largest; /* bytes: so far, all there are, of one allocation */
     size_t arguments;                    /* bytes that a kernel may be given */
+    size_t local;                        /* and that a group may have */
 } device;
 
 /* ---- what the driver does with lanes */
@@ -191,7 +192,8 @@ static bool check_parameters(device *d, const ti_device_kernel *job, const ti_op
             "views); put them into a buffer",
             l->name, l->args_size, d->base.name, d->arguments);
     } else {
-        return true;
+        const ti_text_local local = { "OpenCL", k->entry, d->base.name, job->kernel->opencl.local_bytes, d->local };
+        return ti_text_has_local(d->session->base.failure, l->name, &local);
     }
     return false;
 }
@@ -312,11 +314,13 @@ static const ti_device_ops opencl_ops = {
 static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
 {
     const ti_opencl_api *cl = &d->session->cl;
-    cl_ulong memory = UINT64_MAX, largest = UINT64_MAX;
+    cl_ulong memory = UINT64_MAX, largest = UINT64_MAX, local = UINT64_MAX;
     size_t arguments = 1024; /* what OpenCL promises at least */
     cl->clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(memory), &memory, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(largest), &largest, NULL);
     cl->clGetDeviceInfo(id, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(arguments), &arguments, NULL);
+    cl->clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(local), &local, NULL);
+    d->local = (size_t)TI_MIN(local, (cl_ulong)SIZE_MAX);
     d->memory = d->base.base.memory = memory;
     d->largest = largest;
     d->arguments = arguments;
