@@ -484,6 +484,29 @@ static void kernels_that_fail_end_the_run(void **state)
     }
 }
 
+/* A group shares little memory, and some drivers end the process if it is too much. */
+static void local_memory_ends(void **state)
+{
+    (void)state;
+    static const char text[] = "TACIT_KERNEL tile(TACIT_VIEW(u), TACIT_CHUNK(c), TACIT_SCRATCH(double, s)) {\n}\n";
+    static const size_t bytes[] = { 1000, (size_t)1 << 30, (size_t)1 << 32 };
+    for (size_t i = 0; i < TI_COUNT(bytes) && there; i++) {
+        tacit_context *ctx = begin(list_of("opencl:0"));
+        tacit_buffer *u = create(ctx, "u", TACIT_RANGE(ROWS, COLUMNS));
+        tacit_task t = { .name = "tiled",
+                         .range = TACIT_RANGE(ROWS, COLUMNS),
+                         .kernel = on_devices(text, "tile", 0, 0),
+                         .access = { tacit_write(u, tacit_one_to_one()) } };
+        t.kernel.opencl.local_bytes = t.kernel.cuda.local_bytes = bytes[i];
+        (void)tacit_submit(ctx, &t);
+        assert_int_equal(tacit_wait(ctx), i ? TACIT_ERROR_KERNEL : TACIT_OK);
+        if (i && !strstr(tacit_last_error(ctx), "task 'tiled': .local_bytes of its ")) {
+            fail_msg("'%s' does not name .local_bytes", tacit_last_error(ctx));
+        }
+        (void)tacit_finalize(ctx);
+    }
+}
+
 /* More than the device has is refused when it is planned, and the run ends. */
 static void memory_of_a_device_ends(void **state)
 {
@@ -597,13 +620,10 @@ int main(void)
     ti_opencl_fact fact;
     ti_cuda_fact gpu;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_compute_the_same),
-        cmocka_unit_test(what_cannot_run_is_refused),
-        cmocka_unit_test(kernels_that_fail_end_the_run),
-        cmocka_unit_test(memory_of_a_device_ends),
-        cmocka_unit_test(devices_that_are_not_there),
-        cmocka_unit_test(functions_fill_the_queue),
-        cmocka_unit_test(reproducible_reductions_are_the_hosts),
+        cmocka_unit_test(programs_compute_the_same),     cmocka_unit_test(what_cannot_run_is_refused),
+        cmocka_unit_test(kernels_that_fail_end_the_run), cmocka_unit_test(local_memory_ends),
+        cmocka_unit_test(memory_of_a_device_ends),       cmocka_unit_test(devices_that_are_not_there),
+        cmocka_unit_test(functions_fill_the_queue),      cmocka_unit_test(reproducible_reductions_are_the_hosts),
     };
     is_cuda = cuda_devices() > 0;
     there = is_cuda ? ti_cuda_fact_of(0, &gpu) : ti_opencl_is_built() && ti_opencl_fact_of(0, &fact);
