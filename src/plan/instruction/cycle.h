@@ -26,7 +26,7 @@ typedef struct ti_cycle_step {
     uint64_t serial;            /* of the task's shape */
     uint64_t again;             /* ti_command::again of a command that was this one, or 0 */
     uint64_t what;              /* the serial of a collective, or of that of a reduction; else 0 */
-    uint64_t applied;           /* of a horizon: the one that is applied after it */
+    uint64_t applied;           /* of a horizon or a wait: the point that is applied after it */
     ti_template *made;          /* of an execution that has one; else NULL */
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
     size_t dep, box, touch, view, chunk, combination; /* the first of each of these, */
