@@ -252,6 +252,28 @@ static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer
     return is_free(memory, e, buffer, &roomy, olds->count) ? roomy : *box;
 }
 
+/* Whether a box begins where another one ends along dimension 0, with the same extent in the others. */
+static bool continues(const ti_box *box, const ti_box *before)
+{
+    ti_box same = *before;
+    same.min[0] = box->min[0];
+    same.max[0] = box->max[0];
+    return box->min[0] == before->max[0] && ti_box_equal(box, &same);
+}
+
+/* Rows are appended, and each is wanted alone: what would be an allocation for each of them gets half as much more
+ * than the one before. */
+static ti_box with_next_rows(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
+{
+    ti_box before = memory->latest.box, roomy = *box;
+    if (!memory->latest.id || !continues(box, &before) || ++memory->appends <= GROWTHS_WITHOUT_ROOM) {
+        return *box;
+    }
+    const int64_t rows = before.max[0] - before.min[0];
+    roomy.max[0] = TI_MIN(TI_MAX(box->max[0], box->min[0] + rows + (rows + 1) / 2), buffer->extent.max[0]);
+    return is_free(memory, e, buffer, &roomy, 0) ? roomy : *box;
+}
+
 static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *task, const ti_buffer_info *buffer,
                      const ti_box *box)
 {
@@ -264,6 +286,8 @@ static void allocate(ti_buffer_memory *memory, ti_emitter *e, const ti_task *tas
     e->growths = TI_MAX(e->growths, memory->growths);
     if (grows && memory->growths > GROWTHS_WITHOUT_ROOM) {
         fresh.box = with_room(memory, e, buffer, &fresh.box, old);
+    } else if (!grows) {
+        fresh.box = with_next_rows(memory, e, buffer, &fresh.box);
     }
     const size_t kept = memory->foreign ? SIZE_MAX : largest_of(old); /* the host moves what grows in place */
     ti_instruction *start = start_alloc(e, task, memory->device, buffer, &fresh.box, &fresh.id);

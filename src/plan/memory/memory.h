@@ -31,6 +31,7 @@ typedef struct ti_need {
 typedef struct ti_buffer_memory {
     int memory, device;      /* of the system; the device that serves it */
     bool foreign;            /* an accelerator's: the host cannot address it */
+    uint16_t appends;        /* allocations that began where the one before ends */
     uint32_t growths;        /* allocations that replaced others */
     ti_region_map allocated; /* box to allocation id */
     ti_region_map wanted;    /* box to the index of a ti_want */
