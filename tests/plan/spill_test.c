@@ -302,8 +302,8 @@ static void run_random(uint64_t s)
     static const int modes[] = { TACIT_WRITE, TACIT_UPDATE };
     rng r = rng_from(s);
     int devices = (int)rng_between(&r, 1, 3), part = N / (devices + 1) + 1;
-    /* A task needs two parts, of which one may have neighbours; what grows is there twice. */
-    uint64_t limit = (uint64_t)rng_between(&r, 4 * (part + 20), 9 * part);
+    /* A task needs two parts, of which one may have neighbours: that is enough. */
+    uint64_t limit = (uint64_t)rng_between(&r, 2 * part + 18, (rng_between(&r, 0, 1) ? 3 : 9) * part);
     node *n = start_node(devices, limit, rng_between(&r, 0, 1) ? 8 : 0);
     for (int b = 0; b < MOST_BUFFERS; b++) {
         create(n, "buffer");
@@ -332,7 +332,7 @@ static void run_random(uint64_t s)
 static void random_programs_keep_to_the_limit(void **state)
 {
     (void)state;
-    enum { PROGRAMS = 60 };
+    enum { PROGRAMS = 120 };
     for (uint64_t i = 0; i < PROGRAMS; i++) {
         run_random(seed * PROGRAMS + i);
     }

@@ -33,6 +33,9 @@ bool ti_instruction_is_device_short(ti_instruction_graph *graph);
 /* Choose what is freed there; what only devices have of it is wanted on the host from now on. The memory in which there
  * is no room all the same, else TI_HOST_MEMORY. */
 int ti_instruction_choose_spills(ti_instruction_graph *graph);
+/* Choose all that would grow there, or all: what the window wants is to be noted again when it has been freed. */
+typedef enum ti_spill { TI_SPILL_UNNEEDED, TI_SPILL_GROWING, TI_SPILL_ALL } ti_spill;
+void ti_instruction_choose_more(ti_instruction_graph *graph, ti_spill what);
 /* Copy to the host what only devices have, and free what was chosen, if anything was. */
 void ti_instruction_spill(ti_instruction_graph *graph);
 

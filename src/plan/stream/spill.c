@@ -2,7 +2,8 @@
  * the window needs, the oldest first. What the host's memory lacks of their contents is copied there before.
  *
  * window.c lets only one task wait then, so that tasks that each fit follow each other. What was freed comes back when
- * a task needs it, by the same copies as any contents that lie elsewhere. An allocation on a device depends on the
+ * a task needs it, by the same copies as any contents that lie elsewhere. If that is not enough, what would grow is
+ * freed as well, and in the end all there is: what the task needs of it comes back without the rest. An allocation on a device depends on the
  * frees before it whose room it needs (plan/memory/budget.h). Nothing here is asked where all fits. */
 #include "plan/stream/impl.h"
 
@@ -42,6 +43,18 @@ static void mark_needs(ti_instruction_graph *graph)
     graph->emit.is_marking = false;
 }
 
+/* Whether the box is of an allocation that something wanted replaces by a larger one. */
+static bool grows(const ti_instruction_graph *graph, const ti_buffer_memory *place, const ti_box *box)
+{
+    for (size_t i = 0; i < graph->emit.wants.count; i++) {
+        const ti_want *want = &graph->emit.wants.data[i];
+        if (want->grows && want->memory == place && ti_box_meets(&want->box, box)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_needed(const ti_instruction_graph *graph, const ti_buffer_memory *place, const ti_box *box)
 {
     const ti_emitter *e = &graph->emit;
@@ -58,13 +71,19 @@ static bool is_needed(const ti_instruction_graph *graph, const ti_buffer_memory 
     return false;
 }
 
-static void collect_of(ti_instruction_graph *graph, ti_buffer_state *state, int place, ti_spills *out)
+static bool may_go(const ti_instruction_graph *graph, const ti_buffer_memory *place, const ti_box *box, ti_spill what)
+{
+    return what == TI_SPILL_ALL ||
+           (what == TI_SPILL_GROWING ? grows(graph, place, box) : !is_needed(graph, place, box));
+}
+
+static void collect_of(ti_instruction_graph *graph, ti_buffer_state *state, int place, ti_spill what, ti_spills *out)
 {
     ti_buffer_memory *at = state->place.data[place];
     ti_region_entries all = { 0 };
     ti_region_map_query(&at->allocated, &state->info->extent, &all);
     for (size_t i = 0; i < all.count; i++) {
-        if (!is_needed(graph, at, &all.data[i].box)) {
+        if (may_go(graph, at, &all.data[i].box, what)) {
             ti_vec_push(out, ((ti_spilled){ state->info->slot, place, all.data[i] }));
         }
     }
@@ -77,13 +96,13 @@ static int by_age(const void *a, const void *b)
     return (x->at.value > y->at.value) - (x->at.value < y->at.value);
 }
 
-static void collect(ti_instruction_graph *graph, int memory, ti_spills *out)
+static void collect(ti_instruction_graph *graph, int memory, ti_spill what, ti_spills *out)
 {
     for (size_t i = 0; i < graph->buffer.count; i++) {
         ti_buffer_state *state = graph->buffer.data[i];
         for (size_t p = 0; state && p < state->place.count; p++) {
             if (state->place.data[p]->memory == memory) {
-                collect_of(graph, state, (int)p, out);
+                collect_of(graph, state, (int)p, what, out);
             }
         }
     }
@@ -112,8 +131,9 @@ static void find_lacking(ti_instruction_graph *graph, const ti_spilled *s, ti_bo
     }
 }
 
-static void want_room(ti_instruction_graph *graph, const ti_spilled *s)
+static void choose(ti_instruction_graph *graph, const ti_spilled *s)
 {
+    ti_vec_push(&graph->emit.spills, *s);
     ti_buffer_state *state = graph->buffer.data[s->slot];
     const ti_need need = { graph->window.command.data[0]->task, -1 };
     find_lacking(graph, s, &graph->boxes);
@@ -128,11 +148,10 @@ static bool choose_in(ti_instruction_graph *graph, int memory)
 {
     ti_spills list = { 0 };
     uint64_t peak = ti_wants_peak_in(&graph->emit, memory), limit = graph->emit.own[memory].limit;
-    collect(graph, memory, &list);
+    collect(graph, memory, TI_SPILL_UNNEEDED, &list);
     for (size_t i = 0; i < list.count && peak > limit; i++) {
         peak -= ti_bytes_of(graph->buffer.data[list.data[i].slot]->info, &list.data[i].at.box);
-        ti_vec_push(&graph->emit.spills, list.data[i]);
-        want_room(graph, &list.data[i]);
+        choose(graph, &list.data[i]);
     }
     ti_vec_fini(&list);
     return peak <= limit;
@@ -147,6 +166,21 @@ int ti_instruction_choose_spills(ti_instruction_graph *graph)
         failed = is_short(graph, m) && !choose_in(graph, m) ? m : failed;
     }
     return failed;
+}
+
+void ti_instruction_choose_more(ti_instruction_graph *graph, ti_spill what)
+{
+    ti_vec_clear(&graph->emit.spills);
+    for (int m = 1; m < graph->system->memories; m++) {
+        ti_spills list = { 0 };
+        if (is_short(graph, m)) {
+            collect(graph, m, what, &list);
+        }
+        for (size_t i = 0; i < list.count; i++) {
+            choose(graph, &list.data[i]);
+        }
+        ti_vec_fini(&list);
+    }
 }
 
 void ti_instruction_spill(ti_instruction_graph *graph)

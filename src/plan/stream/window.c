@@ -95,6 +95,37 @@ static void close_by_task(ti_instruction_graph *graph)
     ti_vec_fini(&all);
 }
 
+/* Note the commands of the window again: memory is not what it was. */
+static void note_again(ti_instruction_graph *graph)
+{
+    TI_VEC(const ti_command *) all = { 0 };
+    for (size_t i = 0; i < graph->window.command.count; i++) {
+        ti_vec_push(&all, graph->window.command.data[i]);
+    }
+    ti_wants_drop(&graph->emit);
+    clear(&graph->window);
+    for (size_t i = 0; i < all.count; i++) {
+        note(graph, all.data[i]);
+    }
+    ti_vec_fini(&all);
+}
+
+/* The memory in which there is no room, however much is freed of it; TI_HOST_MEMORY: there is room. */
+static int make_room(ti_instruction_graph *graph)
+{
+    int memory = ti_instruction_choose_spills(graph);
+    for (ti_spill what = TI_SPILL_GROWING; memory != TI_HOST_MEMORY && what <= TI_SPILL_ALL; what++) {
+        ti_instruction_choose_more(graph, what);
+        if (!fits(graph)) { /* with what goes home */
+            return memory;
+        }
+        ti_instruction_spill(graph);
+        note_again(graph);
+        memory = ti_instruction_choose_spills(graph);
+    }
+    return memory;
+}
+
 /* Make room on devices, or refuse. Whether the window is still to be closed. */
 static bool clear_devices(ti_instruction_graph *graph)
 {
@@ -106,7 +137,7 @@ static bool clear_devices(ti_instruction_graph *graph)
         close_by_task(graph);
         return false;
     }
-    int memory = ti_instruction_choose_spills(graph);
+    const int memory = make_room(graph);
     if (memory != TI_HOST_MEMORY) {
         refuse(graph, memory);
     }
