@@ -6,15 +6,24 @@
 #ifndef TI_OPENCL_H
 #define TI_OPENCL_H
 
+#include <stdio.h>
+
 #include "base/failure.h"
 #include "base/strbuf.h"
 #include "device/device.h"
+#include "ir/system.h"
 
 /* Device `index`, counted over all platforms in the order that OpenCL gives; or part `part` of `parts` equal ones that
  * it is divided into. One that is named twice is two, with a queue and memories each. */
 typedef struct ti_opencl_name {
     int index, part, parts;
 } ti_opencl_name;
+/* As TACIT_DEVICES names it. */
+static inline void ti_opencl_name_format(const ti_opencl_name *name, char text[TI_DEVICE_NAME])
+{
+    const char *format = name->parts > 1 ? "opencl:%d/%d, part %d" : "opencl:%d";
+    snprintf(text, TI_DEVICE_NAME, format, name->index, name->parts, name->part);
+}
 
 /* What `tacit info` tells of a device. */
 typedef struct ti_opencl_fact {

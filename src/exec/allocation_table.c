@@ -92,7 +92,7 @@ static void add_line(ti_strbuf *out, const char *name, uint64_t bytes, size_t al
 }
 
 /* The bytes that each buffer has on a device, largest first. */
-static void describe(const ti_allocation_table *table, int device, ti_strbuf *out)
+static void describe(const ti_allocation_table *table, int device, const char *name, ti_strbuf *out)
 {
     enum { MAX_LINES = 20 };
     held_list list = { 0 };
@@ -110,7 +110,7 @@ static void describe(const ti_allocation_table *table, int device, ti_strbuf *ou
     if (list.count) {
         qsort(list.data, list.count, sizeof(held), by_bytes);
     }
-    ti_strbuf_add(out, "memory of device %d, which has no more:", device);
+    ti_strbuf_add(out, "memory of device %s, which has no more:", name);
     for (size_t i = 0; i < TI_MIN(list.count, (size_t)MAX_LINES); i++) {
         const held *h = &list.data[i];
         add_line(out, h->buffer ? h->buffer->name : "(partial results)", h->bytes, h->allocations);
@@ -119,13 +119,13 @@ static void describe(const ti_allocation_table *table, int device, ti_strbuf *ou
     ti_vec_fini(&list);
 }
 
-void ti_allocation_table_refuse(const ti_allocation_table *table, const ti_instruction *alloc,
+void ti_allocation_table_refuse(const ti_allocation_table *table, const ti_instruction *alloc, const char *device,
                                 char what[TI_ALLOCATION_TEXT])
 {
     char text[TI_BOX_TEXT];
     const ti_buffer_info *buffer = alloc->as.memory.buffer;
     ti_strbuf held_there = { 0 };
-    describe(table, alloc->device, &held_there);
+    describe(table, alloc->device, device, &held_there);
     ti_log_text(TI_LOG_ERROR, held_there.text);
     ti_strbuf_fini(&held_there);
     snprintf(what, TI_ALLOCATION_TEXT,

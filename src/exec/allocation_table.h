@@ -27,7 +27,7 @@ void ti_allocation_table_add(ti_allocation_table *table, uint64_t id, const ti_a
 char *ti_allocation_table_base(ti_allocation_table *table, const ti_place *place);
 /* A device has no memory for this instruction: the sentence; and a table in the log, of what each buffer has there. */
 enum { TI_ALLOCATION_TEXT = TI_BOX_TEXT + 200 };
-void ti_allocation_table_refuse(const ti_allocation_table *table, const ti_instruction *alloc,
+void ti_allocation_table_refuse(const ti_allocation_table *table, const ti_instruction *alloc, const char *device,
                                 char what[TI_ALLOCATION_TEXT]);
 /* Forget an allocation; returns what was known of it. */
 ti_allocation_record ti_allocation_table_take(ti_allocation_table *table, uint64_t id);

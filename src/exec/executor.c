@@ -278,8 +278,8 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
     void *address = NULL;
     tacit_status status = find_memory(ex, i, &address);
     if (status != TACIT_OK) {
-        char what[TI_ALLOCATION_TEXT];
-        ti_allocation_table_refuse(&ex->table, i, what);
+        char what[TI_ALLOCATION_TEXT], name[TI_DEVICE_NAME];
+        ti_allocation_table_refuse(&ex->table, i, ti_system_device_name(ex->is.system, i->device, name), what);
         fail(ex, status, what, i);
         return; /* never completes: nothing that needs it will run */
     }

@@ -6,9 +6,11 @@
 #ifndef TI_SYSTEM_H
 #define TI_SYSTEM_H
 
+#include <stdio.h>
+
 #include "base/macro.h"
 
-enum { TI_HOST_MEMORY = 0, TI_MAX_MEMORIES = 64 };
+enum { TI_HOST_MEMORY = 0, TI_MAX_MEMORIES = 64, TI_DEVICE_NAME = 32 };
 enum { TI_COLLECTIVES_OFF, TI_COLLECTIVES_DISCOVER, TI_COLLECTIVES_LOOKAHEAD };
 /* Who finds that several nodes read a version: its sender, or from TI_MULTICAST_TREES on the planners, where the number
  * is TI_MULTICAST_TREES + a ti_tree. */
@@ -35,10 +37,11 @@ typedef struct ti_system {
     bool direct;    /* the network reads and writes the memory of accelerators itself */
     bool nccl;      /* the only device of each node reaches those of all others: collectives are in their memory */
     bool idle_host; /* device 0, the only host device, gets those kernels only that no accelerator can run */
-    uint32_t weight[TI_MAX_MEMORIES]; /* by device, at least 1; not looked at if not `weighted` */
-    int memories;                     /* host memory and device memories */
-    int workers;                      /* of each device: parts of a kernel that run at once */
-    int64_t total_workers;            /* of all nodes */
+    const char (*device_name)[TI_DEVICE_NAME]; /* by device, for sentences; NULL: they have numbers */
+    uint32_t weight[TI_MAX_MEMORIES];          /* by device, at least 1; not looked at if not `weighted` */
+    int memories;                              /* host memory and device memories */
+    int workers;                               /* of each device: parts of a kernel that run at once */
+    int64_t total_workers;                     /* of all nodes */
     int64_t horizon_step;
     int64_t horizon_front;
     int lookahead;   /* horizons that a window of allocations may hold; 0: every batch is a window */
@@ -74,6 +77,16 @@ static inline int ti_system_memory(const ti_system *system, int device)
 static inline int ti_system_server(const ti_system *system, int memory)
 {
     return memory == TI_HOST_MEMORY ? 0 : memory - 1 + system->sharing;
+}
+
+/* What a sentence calls a device: "cuda:0". */
+static inline const char *ti_system_device_name(const ti_system *system, int device, char text[TI_DEVICE_NAME])
+{
+    if (system->device_name) {
+        return system->device_name[device];
+    }
+    snprintf(text, TI_DEVICE_NAME, "%d", device);
+    return text;
 }
 
 static inline int ti_system_hosts(const ti_system *system)

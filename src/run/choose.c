@@ -73,6 +73,7 @@ static bool choose_devices(const tacit_config *config, const ti_comm *comm, bool
         ti_device_list_find(list);
         ti_device_list_deal(list, comm->local_node, comm->local_nodes);
     }
+    ti_device_list_name(list);
     out->workers = TI_MAX(out->workers / list->hosts, 1);
     return true;
 }

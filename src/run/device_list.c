@@ -5,6 +5,7 @@
 #include "device/cuda.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,37 +36,53 @@ static bool at_end(const char *at)
     return *at == '\0' || *at == ',';
 }
 
+/* What follows takes a part of an entry each, and returns what is wrong with it, or NULL. */
+
+static const char *const too_many = "it makes more than 32 devices, of which the host is one";
+_Static_assert(TI_MAX_DEVICES == 32, "the sentences say so");
+
 /* COUNT or COUNT:discrete */
-static bool take_hosts(const char **at, ti_device_list *out)
+static const char *take_hosts(const char **at, ti_device_list *out)
 {
-    bool good = take_number(at, 1, TI_MAX_DEVICES, &out->hosts);
-    out->discrete = good && take_word(at, ":discrete");
-    return good;
+    if (!take_number(at, 1, TI_MAX_DEVICES, &out->hosts)) {
+        return "host: is followed by how many host devices there are to be, 1 to 32";
+    }
+    out->discrete = take_word(at, ":discrete");
+    return NULL;
 }
 
-static bool take_opencl(const char **at, ti_device_list *out)
+static const char *take_opencl(const char **at, ti_device_list *out)
 {
     int index, parts = 1;
-    bool good = take_number(at, 0, MAX_INDEX, &index) &&
-                (!take_word(at, "/") || take_number(at, 1, TI_MAX_DEVICES, &parts)) &&
-                out->opencls + parts <= TI_MAX_DEVICES;
-    for (int part = 0; part < parts && good; part++) {
+    if (!take_number(at, 0, MAX_INDEX, &index)) {
+        return "opencl: is followed by the number of a device, as `tacit info` lists them";
+    }
+    if (take_word(at, "/") && !take_number(at, 1, TI_MAX_DEVICES, &parts)) {
+        return "behind / is how many devices this one becomes, 1 to 32";
+    }
+    for (int part = 0; part < parts; part++) {
+        if (out->opencls == TI_MAX_DEVICES) {
+            return too_many;
+        }
         out->opencl[out->opencls++] = (ti_opencl_name){ index, part, parts };
     }
-    return good;
+    return NULL;
 }
 
-static bool take_cuda(const char **at, ti_device_list *out)
+static const char *take_cuda(const char **at, ti_device_list *out)
 {
     int index;
-    bool good = take_number(at, 0, MAX_INDEX, &index) && out->cudas < TI_MAX_DEVICES;
-    if (good) {
-        out->cuda[out->cudas++] = index;
+    if (!take_number(at, 0, MAX_INDEX, &index)) {
+        return "cuda: is followed by the number of a device, as `tacit info` lists them";
     }
-    return good;
+    if (out->cudas == TI_MAX_DEVICES) {
+        return too_many;
+    }
+    out->cuda[out->cudas++] = index;
+    return NULL;
 }
 
-static bool take_devices(const char **at, ti_device_list *out)
+static const char *take_devices(const char **at, ti_device_list *out)
 {
     if (take_word(at, "opencl:")) {
         return take_opencl(at, out);
@@ -73,27 +90,40 @@ static bool take_devices(const char **at, ti_device_list *out)
     if (take_word(at, "cuda:")) {
         return take_cuda(at, out);
     }
-    if (out->hosts > 0 || !take_word(at, "host")) {
-        return false;
+    if (!take_word(at, "host")) {
+        return "an entry begins with host, opencl: or cuda:";
+    }
+    if (out->hosts > 0) {
+        return "the host has one entry; host:2 is two host devices";
     }
     out->hosts = 1;
-    return !take_word(at, ":") || take_hosts(at, out);
+    return take_word(at, ":") ? take_hosts(at, out) : NULL;
 }
 
 /* Devices, and what part of the work is theirs. */
-static bool take_entry(const char **at, ti_device_list *out)
+static const char *take_entry(const char **at, ti_device_list *out)
 {
     const int before = out->opencls + out->cudas, hosts = out->hosts;
     int weight = 1;
-    bool good = take_devices(at, out) && (!take_word(at, "*") || take_number(at, 1, MAX_WEIGHT, &weight));
-    for (int d = before; good && d < TI_MIN(out->opencls + out->cudas, TI_MAX_DEVICES); d++) {
+    const char *wrong = take_devices(at, out);
+    if (!wrong && take_word(at, "*") && !take_number(at, 1, MAX_WEIGHT, &weight)) {
+        wrong = "a weight is 1 to 1000";
+    }
+    for (int d = before; !wrong && d < TI_MIN(out->opencls + out->cudas, TI_MAX_DEVICES); d++) {
         out->weight[d] = weight;
     }
-    out->host_weight = good && out->hosts > hosts ? weight : out->host_weight;
-    return good;
+    out->host_weight = !wrong && out->hosts > hosts ? weight : out->host_weight;
+    return wrong || at_end(*at) ? wrong : "a comma or nothing may follow what is understood of it";
 }
 
-static bool parse_all(const char *text, ti_device_list *out)
+/* The entry that begins at `at` means nothing. */
+static void add_wrong(const char *at, const char *wrong, ti_strbuf *out)
+{
+    ti_strbuf_add(out, "entry '%.*s': %s", (int)strcspn(at, ","), at, wrong);
+}
+
+/* False and what is wrong in `why`. */
+static bool parse_all(const char *text, ti_device_list *out, ti_strbuf *why)
 {
     const char *at = text;
     if (strcmp(text, "auto") == 0) {
@@ -101,32 +131,38 @@ static bool parse_all(const char *text, ti_device_list *out)
         out->hosts = 1;
         return true;
     }
-    bool good = true;
-    for (bool more = true; more && good;) {
-        good = take_entry(&at, out) && at_end(at);
-        more = good && take_word(&at, ",");
+    for (bool more = true; more; more = take_word(&at, ",")) {
+        const char *first = at, *wrong = take_entry(&at, out);
+        if (!wrong && TI_MAX(out->hosts, 1) + out->opencls + out->cudas > TI_MAX_DEVICES) {
+            wrong = too_many;
+        }
+        if (wrong) {
+            add_wrong(first, wrong, why);
+            return false;
+        }
     }
     out->idle_host = out->hosts == 0;
     out->hosts = TI_MAX(out->hosts, 1);
-    return good && out->hosts + out->opencls + out->cudas <= TI_MAX_DEVICES;
+    return true;
 }
 
 static bool parse_hosts(const char *text, ti_device_list *out)
 {
     const char *at = text;
-    return take_hosts(&at, out) && *at == '\0';
+    return !take_hosts(&at, out) && *at == '\0';
 }
 
 bool ti_device_list_parse(const char *devices, const char *hosts, ti_device_list *out, ti_strbuf *why)
 {
     const bool is_said = devices || hosts;
     *out = (ti_device_list){ .hosts = devices ? 0 : 1, .host_weight = 1, .automatic = !is_said, .unasked = !is_said };
-    if (devices && !parse_all(devices, out)) {
+    ti_strbuf wrong = { 0 };
+    if (devices && !parse_all(devices, out, &wrong)) {
         ti_strbuf_add(why,
                       "TACIT_DEVICES is '%s', but must be auto, or a list, such as cuda:0,cuda:1,host or "
-                      "opencl:0*3,opencl:1/2,host:4:discrete, with at most %d devices, one entry for the host, and "
-                      "weights of 1 to 1000",
-                      devices, TI_MAX_DEVICES);
+                      "opencl:0*3,opencl:1/2,host:4:discrete (%s)",
+                      devices, ti_strbuf_text(&wrong));
+        ti_strbuf_fini(&wrong);
         return false;
     }
     if (out->opencls > 0 && out->cudas > 0) {
@@ -192,6 +228,20 @@ static int share_of(int count, int local, int nodes, int *shared)
     const int first = (int)((int64_t)count * local / nodes);
     *shared = (int)((int64_t)count * (local + 1) / nodes) - first;
     return first;
+}
+
+void ti_device_list_name(ti_device_list *list)
+{
+    int d = 0;
+    for (int h = 0; h < list->hosts; h++) {
+        snprintf(list->name[d++], TI_DEVICE_NAME, list->hosts > 1 ? "host, part %d" : "host", h);
+    }
+    for (int i = 0; i < list->opencls; i++) {
+        ti_opencl_name_format(&list->opencl[i], list->name[d++]);
+    }
+    for (int i = 0; i < list->cudas; i++) {
+        snprintf(list->name[d++], TI_DEVICE_NAME, "cuda:%d", list->cuda[i]);
+    }
 }
 
 void ti_device_list_deal(ti_device_list *list, int local, int nodes)

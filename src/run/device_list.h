@@ -28,7 +28,8 @@ typedef struct ti_device_list {
     int cudas;
     int cuda[TI_MAX_DEVICES]; /* indices */
     int host_weight;
-    int weight[TI_MAX_DEVICES]; /* of OpenCL's devices, or of CUDA's */
+    int weight[TI_MAX_DEVICES];                /* of OpenCL's devices, or of CUDA's */
+    char name[TI_MAX_DEVICES][TI_DEVICE_NAME]; /* of all, host devices first: ti_device_list_name */
 } ti_device_list;
 
 /* `devices` and `hosts` are TACIT_DEVICES and TACIT_HOST_DEVICES, each NULL if it is not set; the former counts. False
@@ -41,5 +42,7 @@ void ti_device_list_find(ti_device_list *list);
 /* The part of the devices found that node `local` of `nodes` on the machine gets: all have some, as many as can be, in
  * order; where there are fewer devices than nodes, nodes that follow each other share one. */
 void ti_device_list_deal(ti_device_list *list, int local, int nodes);
+/* Fill in the names of all that is in the list now: as its entries say. */
+void ti_device_list_name(ti_device_list *list);
 
 #endif

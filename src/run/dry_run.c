@@ -239,7 +239,9 @@ static void print_memories(const ti_dry *dry, const ti_system *system, FILE *out
 {
     for (int d = 1; d < system->devices; d++) {
         if (ti_system_memory(system, d) != TI_HOST_MEMORY) {
-            fprintf(out, "  %-22s %" PRIu64 " bytes at most on device %d\n", "device memory", peak_of(dry, d), d);
+            char name[TI_DEVICE_NAME];
+            fprintf(out, "  %-22s %" PRIu64 " bytes at most on device %s\n", "device memory", peak_of(dry, d),
+                    ti_system_device_name(system, d, name));
         }
     }
 }

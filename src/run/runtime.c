@@ -27,6 +27,7 @@ static bool choose(ti_runtime *rt, ti_strbuf *why)
     rt->devices = choice.list;
     rt->pin = choice.pin;
     ti_choose_system(&choice, &rt->system);
+    rt->system.device_name = rt->devices.name;
     rt->progress.lot.patience_ns = ti_choose_yields(&choice, &rt->system);
     rt->progress.lot.spins = rt->progress.lot.patience_ns ? TI_SPINS_CROWDED : choice.spins;
     return good;

@@ -271,7 +271,7 @@ static void devices_make_room(void **state)
         }
         if (status) {
             says(said,
-                 "memory of device 0|piece|task 'add' |with everything else this device needs|TACIT_DEVICE_MEMORY");
+                 "memory of device host|piece|task 'add' |with everything else this device needs|TACIT_DEVICE_MEMORY");
         }
     }
 }

@@ -83,7 +83,7 @@ def weights(folder):
         for node in range(nodes):
             for device, part in (0, 3), (1, 1):
                 spans = [e["dur"] for e in events if e["ph"] == "X" and e["pid"] == node and e["cat"] == "kernel" and e["name"] == "advance" and
-                         names[node, e["tid"]].startswith(f"device {device},")]
+                         names[node, e["tid"]].startswith(f"accelerator {device},")]
                 wanted = 0.01 * SIDE * SIDE / nodes * part / 4
                 expect(len(spans) == STEPS and all(abs(s - wanted) < 0.002 for s in spans), f"{options}, device {device} of {nodes} nodes: {spans}")
 
@@ -94,7 +94,7 @@ def memories(folder):
     enough = row(folder, PLAIN | {"device_memory": f"{both} B"})
     expect(enough["ns"] == row(folder)["ns"], "a memory that is large enough changes something")
     done = simulate(folder, PLAIN | {"device_memory": f"{both - 1} B"}, status=1)
-    expect("device 1" in done.stderr and "TACIT_DEVICE_MEMORY" in done.stderr, f"too little memory: {done.stderr}")
+    expect("device cuda:0;" in done.stderr and "TACIT_DEVICE_MEMORY" in done.stderr, f"too little memory: {done.stderr}")
 
 
 def lanes(folder):
@@ -104,7 +104,7 @@ def lanes(folder):
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     for node in range(2):
         for device in range(2):
-            mine = [e for e in events if e["ph"] == "X" and e["pid"] == node and names[node, e["tid"]].startswith(f"device {device}, ")]
+            mine = [e for e in events if e["ph"] == "X" and e["pid"] == node and names[node, e["tid"]].startswith(f"accelerator {device}, ")]
             kernels = [e for e in mine if e["name"] == "advance" and e["cat"] == "kernel"]
             seen = [e["dur"] - 1e-4 * SIDE * SIDE / 4 for e in kernels]  # of launches; the first ones wait for nothing else
             expect(len(kernels) == STEPS and all(abs(s) < 0.002 for s in seen[:2]) and all(-0.002 < s < 5 for s in seen),
@@ -112,7 +112,7 @@ def lanes(folder):
             expect(sum(e["cat"] == "copy" for e in mine) >= STEPS, f"device {device} of node {node}: {len(mine)} events")
     by_lane = {}
     for e in events:
-        if e["ph"] == "X" and "device" in names[e["pid"], e["tid"]]:
+        if e["ph"] == "X" and "accelerator" in names[e["pid"], e["tid"]]:
             by_lane.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["dur"]))
     for lane, spans in by_lane.items():
         spans.sort()

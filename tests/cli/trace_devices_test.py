@@ -33,7 +33,7 @@ def lanes_of(prefix):
 
 def check_device(lanes, node, device):
     """All steps, and on both sides of the cut a row of cells for each step but the first."""
-    mine = {name: spans for (q, name), spans in lanes.items() if q == node and name.startswith(f"device {device}, lane ")}
+    mine = {name: spans for (q, name), spans in lanes.items() if q == node and name.startswith(f"accelerator {device}, lane ")}
     what = f"node {node}, device {device}"
     for name, spans in mine.items():
         spans.sort(key=lambda e: e["ts"])
@@ -54,7 +54,7 @@ def check_page(prefix):
     page = json.loads(text)
     for q, node in enumerate(page["node"]):
         lanes = [lane["name"] for lane in page["lanes"] if lane["kind"] == 3 and lane["node"] == q]
-        check({name.split(",")[0] for name in lanes} == {f"device {d}" for d in range(DEVICES)}, f"page: lanes {lanes} of node {q}")
+        check({name.split(",")[0] for name in lanes} == {f"accelerator {d}" for d in range(DEVICES)}, f"page: lanes {lanes} of node {q}")
         load = {page["names"][node["load"][i]]: node["load"][i + 1] for i in range(0, len(node["load"]), 3)}
         check(load.get("advance") == STEPS * DEVICES, f"page: node {q} has run {load.get('advance')} chunks of advance")
 
@@ -75,7 +75,7 @@ def main():
         for node in range(NODES):
             for device in range(DEVICES):
                 check_device(lanes, node, device)
-            elsewhere = [e for (q, name), spans in lanes.items() if q == node and not name.startswith("device") for e in spans
+            elsewhere = [e for (q, name), spans in lanes.items() if q == node and not name.startswith("accelerator") for e in spans
                          if e["name"] == "advance" and e["cat"] in ("kernel", "copy")]
             check(not elsewhere, f"node {node}: {len(elsewhere)} kernels and copies of advance are drawn in other lanes, too")
         check_page(prefix)

@@ -73,6 +73,38 @@ static void refuse(const char *devices, const char *hosts, const char *says)
     ti_strbuf_fini(&why);
 }
 
+static void the_entry_is_named(void **state)
+{
+    (void)state;
+    refuse("cuda:0,,host", NULL, "(entry '': an entry begins with host, opencl: or cuda:)");
+    refuse("cuda:0,gpu:1", NULL, "(entry 'gpu:1': an entry begins with");
+    refuse("host,cuda:0,host:2", NULL, "(entry 'host:2': the host has one entry");
+    refuse("host:0", NULL, "(entry 'host:0': host: is followed by how many");
+    refuse("opencl:one,host", NULL, "(entry 'opencl:one': opencl: is followed by the number");
+    refuse("opencl:0/33", NULL, "(entry 'opencl:0/33': behind / is how many");
+    refuse("cuda:", NULL, "(entry 'cuda:': cuda: is followed by the number");
+    refuse("cuda:0*0", NULL, "(entry 'cuda:0*0': a weight is 1 to 1000");
+    refuse("cuda:0/2", NULL, "(entry 'cuda:0/2': a comma or nothing may follow");
+    refuse("opencl:0/16,opencl:1/16", NULL, "(entry 'opencl:1/16': it makes more than 32 devices");
+    refuse("host:31,opencl:0,opencl:0", NULL, "(entry 'opencl:0': it makes more than 32 devices");
+}
+
+static void devices_have_names(void **state)
+{
+    (void)state;
+    ti_device_list list = parse("opencl:7,host:2,opencl:3/2", NULL);
+    ti_device_list_name(&list);
+    assert_string_equal(list.name[0], "host, part 0");
+    assert_string_equal(list.name[1], "host, part 1");
+    assert_string_equal(list.name[2], "opencl:7");
+    assert_string_equal(list.name[3], "opencl:3/2, part 0");
+    assert_string_equal(list.name[4], "opencl:3/2, part 1");
+    list = parse("cuda:3", NULL);
+    ti_device_list_name(&list);
+    assert_string_equal(list.name[0], "host");
+    assert_string_equal(list.name[1], "cuda:3");
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -154,8 +186,8 @@ static void gpus_are_dealt_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_understood),
-        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(lists_are_understood), cmocka_unit_test(the_entry_is_named),
+        cmocka_unit_test(devices_have_names),   cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(gpus_are_dealt_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ void timeline_lane_name(const tl_lane *lane, ti_strbuf *out)
 {
     static const char *const names[] = { "program", "planning", "worker", "device", "memory", "messages" };
     if (lane->kind == TL_LANE_DEVICE) {
-        ti_strbuf_add(out, "device %d, lane %d", lane->index / TL_LANES, lane->index % TL_LANES);
+        ti_strbuf_add(out, "accelerator %d, lane %d", lane->index / TL_LANES, lane->index % TL_LANES);
         return;
     }
     bool numbered = lane->kind == TL_LANE_WORKER || (lane->kind == TL_LANE_MESSAGES && lane->index > 0);

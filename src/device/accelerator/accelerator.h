@@ -17,6 +17,7 @@
 #include "device/accelerator/memories.h"
 #include "device/device.h"
 #include "device/kernel_cache.h"
+#include "ir/system.h"
 
 /* What the devices of a node share, whatever their driver. */
 typedef struct ti_session {
@@ -87,7 +88,7 @@ struct ti_accelerator {
     ti_device base;
     const ti_driver_ops *driver;
     ti_failure *failure;
-    char name[32];
+    char name[TI_DEVICE_NAME]; /* as TACIT_DEVICES has it */
     int kernel_lanes, lanes;
     int ahead; /* kernels that wait in lanes: those that run, and those whose start must not wait for a poll */
     ti_lane lane[TI_MAX_LANES];

@@ -324,11 +324,7 @@ static void describe(device *d, cl_device_id id, const ti_opencl_name *name)
     d->memory = d->base.base.memory = memory;
     d->largest = largest;
     d->arguments = arguments;
-    if (name->parts > 1) {
-        snprintf(d->base.name, sizeof(d->base.name), "opencl:%d/%d, part %d", name->index, name->parts, name->part);
-    } else {
-        snprintf(d->base.name, sizeof(d->base.name), "opencl:%d", name->index);
-    }
+    ti_opencl_name_format(name, d->base.name);
 }
 
 typedef struct wanted {

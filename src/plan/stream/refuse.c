@@ -183,10 +183,10 @@ static void add_buffer(ti_strbuf *out, const row *r)
 
 static void add_limit(ti_strbuf *out, const ti_system *system, const shortage *s)
 {
-    char text[2][TI_BYTES_TEXT];
+    char text[2][TI_BYTES_TEXT], name[TI_DEVICE_NAME];
     if (s->memory != TI_HOST_MEMORY) {
-        ti_strbuf_add(out, "%s (device %d; TACIT_DEVICE_MEMORY)", ti_bytes_format(s->limit, text[0]),
-                      ti_system_server(system, s->memory));
+        ti_strbuf_add(out, "%s (device %s; TACIT_DEVICE_MEMORY)", ti_bytes_format(s->limit, text[0]),
+                      ti_system_device_name(system, ti_system_server(system, s->memory), name));
         return;
     }
     ti_strbuf_add(out, "%s (TACIT_MEMORY_LIMIT", ti_bytes_format(system->memory, text[0]));
@@ -204,8 +204,9 @@ static void write_table(ti_instruction_graph *graph, const rows *list, const sho
     if (s->memory == TI_HOST_MEMORY) {
         ti_strbuf_add(out, "memory of this node, now and as the tasks submitted so far need it:");
     } else {
-        ti_strbuf_add(
-            out, "memory of device %d, now and as the next task needs it:", ti_system_server(graph->system, s->memory));
+        char name[TI_DEVICE_NAME];
+        ti_strbuf_add(out, "memory of device %s, now and as the next task needs it:",
+                      ti_system_device_name(graph->system, ti_system_server(graph->system, s->memory), name));
     }
     ti_strbuf_add(out, "\n  %-20s %-22s %12s %12s %12s  %s", "buffer", "extent", "whole", "now", "needed",
                   "largest new need");
