@@ -542,8 +542,7 @@ static int parse(int argc, char **argv, options *o)
     pairs_parse_sizes("8,1024,65536,1048576,4194304", &o->sizes);
     int status = pairs_parse(argc, argv, usage, parse_value, o, &o->json);
     if (status < 0 && !o->program) {
-        usage(stderr);
-        return EXIT_FAILURE;
+        return pairs_refuse(usage, "--pattern is missing, such as --pattern all-gather");
     }
     return status;
 }

@@ -324,10 +324,9 @@ static bool find_device(options *o)
         snprintf(o->name, sizeof(o->name), "opencl:%d", index);
         return true;
     }
-    fprintf(stderr,
-            "tacit bench device: there is no %s here, so nothing is measured; `tacit info` lists devices, and "
-            "pocl-opencl-icd makes one of the processor\n",
-            is_open ? "CUDA or OpenCL device" : o->name);
+    fprintf(stderr, "tacit bench device: there is no %s here, so nothing is measured; `tacit info` lists devices%s\n",
+            is_open ? "CUDA or OpenCL device" : o->name,
+            is_open || !wants_cuda ? ", and pocl-opencl-icd makes one of the processor" : "");
     return false;
 }
 

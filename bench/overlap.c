@@ -333,8 +333,7 @@ static int parse(int argc, char **argv, options *o)
     pairs_parse_sizes("8,65536,1048576,4194304", &o->sizes);
     int status = pairs_parse(argc, argv, usage, parse_value, o, &o->json);
     if (status < 0 && !o->has_pattern) {
-        usage(stderr);
-        return EXIT_FAILURE;
+        return pairs_refuse(usage, "--pattern is missing, nbody or stencil");
     }
     return status;
 }

@@ -1,7 +1,9 @@
 /* Sizes and statistics: see pairs.h. */
 #include "pairs.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,6 +37,28 @@ static void sort(const double *values, int n, double *sorted)
     qsort(sorted, (size_t)n, sizeof(double), compare);
 }
 
+/* Whether this is the only process, or the first of those that a launcher has started. */
+static bool is_first(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    rank = rank ? rank : getenv("PMI_RANK");
+    return !rank || strcmp(rank, "0") == 0;
+}
+
+int pairs_refuse(void (*usage)(FILE *out), const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (is_first()) {
+        fprintf(stderr, "%s: ", program_invocation_short_name);
+        vfprintf(stderr, format, args);
+        fputs("\n\n", stderr);
+        usage(stderr);
+    }
+    va_end(args);
+    return EXIT_FAILURE;
+}
+
 int pairs_parse(int argc, char **argv, void (*usage)(FILE *out),
                 bool (*take)(const char *name, const char *value, void *options), void *options, bool *json)
 {
@@ -45,9 +69,10 @@ int pairs_parse(int argc, char **argv, void (*usage)(FILE *out),
         }
         if (strcmp(argv[i], "--json") == 0) {
             *json = true;
-        } else if (i + 1 == argc || !take(argv[i], argv[i + 1], options)) {
-            usage(stderr);
-            return EXIT_FAILURE;
+        } else if (i + 1 == argc) {
+            return pairs_refuse(usage, "%s is no option, or lacks a value", argv[i]);
+        } else if (!take(argv[i], argv[i + 1], options)) {
+            return pairs_refuse(usage, "%s %s is no option with its value", argv[i], argv[i + 1]);
         } else {
             i++;
         }

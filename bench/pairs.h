@@ -20,6 +20,8 @@ typedef struct pairs_sizes {
 /* Numbers of bytes from 1 to 1 GiB, separated by commas. False if the list is something else. */
 bool pairs_parse_sizes(const char *list, pairs_sizes *out);
 
+/* Say on one node what is wrong with the command line, and how it is used. Returns an exit status. */
+int pairs_refuse(void (*usage)(FILE *out), const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The command line: --help, --json, and names with values, which `take` takes into `options`, or says false. Returns
  * an exit status, or -1 to go on. */
 int pairs_parse(int argc, char **argv, void (*usage)(FILE *out),

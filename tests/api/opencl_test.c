@@ -455,7 +455,7 @@ static void kernels_that_fail_end_the_run(void **state)
         size_t group;
     } wrong[] = { { "nothing", "has no kernel 'nothing'", 0 },
                   { "row_sums", "must have 1 TACIT_VIEW", 0 },
-                  { "begin", "cannot be started: C", (size_t)1 << 30 } };
+                  { "begin", "cannot be started with .group = { 1073741824, 0, 0 }: C", (size_t)1 << 30 } };
     static const char text[] = "TACIT_KERNEL wrong(TACIT_VIEW(u), TACIT_CHUNK(c)) {\n    no_such_thing = 1;\n}\n";
     for (size_t i = 0; i <= TI_COUNT(wrong) && there; i++) {
         const bool compiles = i < TI_COUNT(wrong);

@@ -113,6 +113,8 @@ static inline uint64_t ti_accelerator_now(const ti_accelerator *device)
 void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_operation *operation);
 /* `task` cannot be started, has failed, ...; NULL: a copy. */
 void ti_accelerator_fail(ti_accelerator *device, const char *task, const char *what, int code);
+/* A kernel cannot be started; `group` is what its task says of groups, zeros if nothing. */
+void ti_accelerator_fail_kernel(ti_accelerator *device, const char *task, const size_t group[TACIT_MAX_DIMS], int code);
 /* The lane of the kernel that is awaited; else the one of kernels that has the fewest. */
 int ti_accelerator_kernel_lane(const ti_accelerator *device);
 /* Before an operation is given to a lane, between enter and leave: what is awaited, and an event for the operation

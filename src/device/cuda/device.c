@@ -260,7 +260,11 @@ static void cuda_launch(ti_device *base, int unused, ti_device_kernel *job)
         return;
     }
     if (ti_cuda_give_kernel(d->session, d->context, d->stream[lane].handle, job, &code)) {
-        ti_accelerator_start(&d->base, lane, code, &o);
+        if (code != TI_CU_SUCCESS) {
+            ti_accelerator_fail_kernel(&d->base, job->launch.name, job->kernel->cuda.group, (int)code);
+        } else {
+            ti_accelerator_start(&d->base, lane, code, &o);
+        }
     }
     ti_cuda_exit(d->session);
 }

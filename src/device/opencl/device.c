@@ -277,6 +277,10 @@ static void opencl_launch(ti_device *base, int unused, ti_device_kernel *job)
         code = give_all(d, job, k);
         code = code == CL_SUCCESS ? enqueue(d, lane, job, k, &event) : code;
     }
+    if (code != CL_SUCCESS) {
+        ti_accelerator_fail_kernel(&d->base, job->launch.name, job->kernel->opencl.group, code);
+        return;
+    }
     o.event = event;
     ti_accelerator_start(&d->base, lane, code, &o);
 }
