@@ -59,11 +59,11 @@ void ti_accelerator_fail(ti_accelerator *device, const char *task, const char *w
 
 void ti_accelerator_fail_kernel(ti_accelerator *device, const char *task, const size_t group[TACIT_MAX_DIMS], int code)
 {
-    char text[120] = "cannot be started";
+    char how[120] = "cannot be started";
     if (group[0] > 0) {
-        snprintf(text, sizeof(text), "cannot be started with .group = { %zu, %zu, %zu }", group[0], group[1], group[2]);
+        snprintf(how, sizeof(how), "cannot be started with .group = { %zu, %zu, %zu }", group[0], group[1], group[2]);
     }
-    ti_accelerator_fail(device, task, text, code);
+    ti_accelerator_fail(device, task, how, code);
 }
 
 void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_operation *operation)
