@@ -25,11 +25,29 @@ struct adopt_options {
     size_t rows, columns, before, steps, after;
 };
 
-/* The plate: what all processes know, and the arguments of the kernel. */
-struct plate {
-    size_t rows, columns;
-    double rate;
-};
+/* The plate: what all processes know, and the arguments of the kernel. Here begins the text for OpenCL and CUDA devices,
+ * whose kernel stands before it. */
+TACIT_BOTH(
+    on_devices,
+    "TACIT_KERNEL warm(TACIT_VIEW(old), TACIT_VIEW(new_), TACIT_CHUNK(c), TACIT_VALUE(struct plate, p))\n"
+    "{\n"
+    "    TACIT_FOR (i, c, 0)\n"
+    "        TACIT_FOR (j, c, 1) {\n"
+    "            double here = TACIT_GET2(double, old, i, j);\n"
+    "            if (i > 0 && j > 0 && i < p.rows - 1 && j < p.columns - 1)\n"
+    "                here = warmer(p.rate, here, TACIT_GET2(double, old, i - 1, j), TACIT_GET2(double, old, i + 1, j),\n"
+    "                              TACIT_GET2(double, old, i, j - 1), TACIT_GET2(double, old, i, j + 1));\n"
+    "            TACIT_AT2(double, new_, i, j) = here;\n"
+    "        }\n"
+    "}\n",
+    struct plate {
+        uint64_t rows;
+        uint64_t columns;
+        double rate;
+    };
+    static double warmer(double rate, double here, double up, double down, double left, double right) {
+        return here + rate * (((up + down) + (left + right)) - 4.0 * here);
+    });
 
 /* One process's rows. `old` and `new` have a halo row before the first and after the last row of their own. */
 struct block {
@@ -55,7 +73,7 @@ static bool is_rim(const struct plate *p, size_t i, size_t j)
 
 static double warmed(const struct plate *p, double here, double up, double down, double left, double right)
 {
-    return here + p->rate * (((up + down) + (left + right)) - 4.0 * here);
+    return warmer(p->rate, here, up, down, left, right);
 }
 
 /* ---------------------------------------------------------------- the loop with MPI */
@@ -146,7 +164,9 @@ static void steps_with_tacit(const struct plate *p, const struct block *b, size_
         const tacit_task warm_it = {
             .name = "warm",
             .range = desc.range,
-            .kernel = { .host = warm },
+            .kernel = { .host = warm,
+                        .opencl = { .source = on_devices, .entry = "warm" },
+                        .cuda = { .source = on_devices, .entry = "warm" } },
             TACIT_ARGS(*p),
             .access = { tacit_read(old, tacit_star(1, 1, 0)), tacit_write(new, tacit_one_to_one()) },
         };

@@ -155,8 +155,8 @@ static void launch(way *w, const tacit_kernel *kernel, const uint32_t *steps)
                                          .args = steps,
                                          .args_size = steps ? sizeof(*steps) : 0,
                                          .name = "bench",
-                                         .num_views = 1 },
-                             .dims = 1,
+                                         .num_views = 1,
+                                         .dims = 1 },
                              .token = ++w->token };
     w->device->ops->launch(w->device, 0, &job);
 }

@@ -232,6 +232,8 @@ typedef struct tacit_launch {
     int num_views; /* 0 to TACIT_MAX_ACCESSES */
     /* Of a collective host task: which of the context's groups it is in, for tacit_launch_communicator. */
     int group; /* 1 to TACIT_MAX_COLLECTIVE_GROUPS; 0: none */
+    /* Of the task's range; in others `chunk` is [0, 1). */
+    int dims; /* 0 to 3 */
 } tacit_launch;
 
 /* A kernel on the host: compute the items of launch->chunk.

@@ -4,7 +4,10 @@
  * Fortran stores the first index next to each other, tacit the last: dimension d of an array of rank n is the
  * buffer's dimension n - d. Elements lie in memory as Fortran has them, and nothing is ever transposed. Calls:
  * application thread; what kernels call: any. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <ISO_Fortran_binding.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tacit/bind.h"
@@ -27,12 +30,14 @@ typedef struct how {
     const void *args;
     tacit_weights *item_weights;
     size_t args_size;
+    const struct program *opencl, *cuda; /* NULL: none */
 } how;
 
-/* In front of the arguments of a task. */
-typedef struct heading {
-    int64_t rank, unused;
-} heading;
+/* A kernel for accelerators. */
+typedef struct program {
+    char *source, *entry;
+    int64_t group[MAX]; /* as Fortran has dimensions; zeros: the driver's choice */
+} program;
 
 tacit_status tacit_fortran_buffer_create(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
                                          size_t elem_size, const CFI_cdesc_t *init, tacit_buffer **out);
@@ -48,6 +53,8 @@ typedef void tacit_fortran_mapping(const int64_t *lower, const int64_t *upper, c
 tacit_status tacit_fortran_mapper_create(tacit_context *ctx, tacit_fortran_mapping *function, int rank, void *data,
                                          bool constant, int *handle);
 void tacit_fortran_add_box(void *answer, const int64_t *lower, const int64_t *upper);
+program *tacit_fortran_program_create(const char *source, const char *entry, int groups, const int64_t *group);
+void tacit_fortran_program_destroy(program *p);
 void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper);
 const void *tacit_fortran_args(const tacit_launch *k);
 int tacit_fortran_launch_node(const tacit_launch *k);
@@ -163,13 +170,48 @@ static tacit_status access_of(tacit_context *ctx, const access *a, tacit_access 
 
 /* ---- tasks */
 
-enum { ARGS = 4096 };
+program *tacit_fortran_program_create(const char *source, const char *entry, int groups, const int64_t *group)
+{
+    program *p = calloc(1, sizeof(*p));
+    if (p) {
+        p->source = strdup(source);
+        p->entry = strdup(entry);
+        memcpy(p->group, group, (size_t)(groups < MAX ? groups : MAX) * sizeof(*group));
+    }
+    if (p && (!p->source || !p->entry)) {
+        tacit_fortran_program_destroy(p);
+        p = NULL;
+    }
+    return p;
+}
+
+void tacit_fortran_program_destroy(program *p)
+{
+    if (p) {
+        free(p->source);
+        free(p->entry);
+        free(p);
+    }
+}
+
+static void take_programs(const how *h, int rank, tacit_kernel *kernel)
+{
+    if (h->opencl) {
+        kernel->opencl.source = h->opencl->source;
+        kernel->opencl.entry = h->opencl->entry;
+        turn(h->opencl->group, rank, kernel->opencl.group);
+    }
+    if (h->cuda) {
+        kernel->cuda.source = h->cuda->source;
+        kernel->cuda.entry = h->cuda->entry;
+        turn(h->cuda->group, rank, kernel->cuda.group);
+    }
+}
 
 static tacit_status check_submission(tacit_context *ctx, const char *name, int accesses, const how *h)
 {
-    if (accesses > TACIT_MAX_ACCESSES || h->args_size > ARGS) {
-        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': at most %d accesses and %d bytes of arguments", name,
-                            TACIT_MAX_ACCESSES, ARGS);
+    if (accesses > TACIT_MAX_ACCESSES) {
+        return tacit_refuse(ctx, TACIT_ERROR_ARGUMENT, "task '%s': at most %d accesses", name, TACIT_MAX_ACCESSES);
     }
     if ((h->args != NULL) != (h->args_size > 0)) {
         return tacit_refuse(
@@ -185,27 +227,22 @@ static tacit_status check_submission(tacit_context *ctx, const char *name, int a
 tacit_status tacit_fortran_submit(tacit_context *ctx, const char *name, int rank, const int64_t *shape,
                                   tacit_host_kernel *kernel, int accesses, const access *list, const how *h)
 {
-    _Alignas(16) char bytes[sizeof(heading) + ARGS] = { 0 };
-    const heading head = { .rank = rank };
     const tacit_status wrong = check_submission(ctx, name, accesses, h);
     if (wrong) {
         return wrong;
-    }
-    memcpy(bytes, &head, sizeof(head));
-    if (h->args_size) {
-        memcpy(bytes + sizeof(head), h->args, h->args_size);
     }
     tacit_task task = { .name = name,
                         .range = range_of(rank, shape),
                         .kernel.host = kernel,
                         .on = (tacit_on)h->on,
-                        .args = bytes,
-                        .args_size = sizeof(head) + h->args_size,
+                        .args = h->args,
+                        .args_size = h->args_size,
                         .hint = { .split = h->split,
                                   .item_weights = h->item_weights,
                                   .priority = h->priority,
                                   .pure = h->pure,
                                   .whole_chunk = h->whole_chunk } };
+    take_programs(h, rank, &task.kernel);
     if (h->node >= 0) {
         task.place = tacit_place_node(h->node);
     } else if (h->owner >= 0) {
@@ -314,13 +351,12 @@ void tacit_fortran_add_box(void *to, const int64_t *lower, const int64_t *upper)
 
 void tacit_fortran_chunk(const tacit_launch *k, int64_t *lower, int64_t *upper)
 {
-    const int rank = (int)((const heading *)k->args)->rank;
-    turn_box(&k->chunk, rank, lower, upper);
+    turn_box(&k->chunk, k->dims, lower, upper);
 }
 
 const void *tacit_fortran_args(const tacit_launch *k)
 {
-    return (const char *)k->args + sizeof(heading);
+    return k->args;
 }
 
 int tacit_fortran_launch_node(const tacit_launch *k)

@@ -16,6 +16,7 @@ module tacit
    public :: one_to_one, all_of_it, replicated, fixed, slice, neighborhood, star, periodic, transposed
    public :: tacit_chunk, tacit_view, tacit_args, tacit_launch_node, tacit_kernel_fail
    public :: tacit_buffer_resize, tacit_weights, tacit_weights_create, tacit_weights_destroy
+   public :: tacit_program, tacit_program_create, tacit_program_destroy
    public :: tacit_mapper_create, tacit_mapper_destroy, tacit_add_box
    public :: TACIT_ON_DEVICES, TACIT_ON_HOST, TACIT_ON_ONE_NODE, TACIT_ON_EVERY_NODE, TACIT_SPLIT_1D, TACIT_SPLIT_2D
    public :: TACIT_OP_SUM, TACIT_OP_PRODUCT, TACIT_OP_MIN, TACIT_OP_MAX, TACIT_INT32, TACIT_INT64, TACIT_FLOAT, TACIT_DOUBLE
@@ -40,6 +41,11 @@ module tacit
       integer(int64) :: arg(6) = 0
    end type
 
+   ! A kernel for OpenCL or CUDA devices; made by tacit_program_create.
+   type :: tacit_program
+      type(c_ptr) :: handle = c_null_ptr
+   end type
+
    ! A buffer, a mode and a mapper; made by tacit_read, tacit_write, tacit_update and tacit_reduce.
    type, bind(c) :: tacit_access
       type(c_ptr) :: buffer
@@ -62,6 +68,7 @@ module tacit
       logical(c_bool) :: pure, whole_chunk
       type(c_ptr) :: args, item_weights
       integer(c_size_t) :: args_size
+      type(c_ptr) :: opencl, cuda
    end type
 
    abstract interface
@@ -189,6 +196,16 @@ module tacit
          type(c_ptr), value :: ctx, buffer
          type(*), dimension(..), intent(in) :: value
       end function
+      type(c_ptr) function c_program(source, entry, groups, group) bind(c, name="tacit_fortran_program_create")
+         import :: c_int, c_ptr, c_char, c_int64_t
+         character(kind=c_char), intent(in) :: source(*), entry(*)
+         integer(c_int), value :: groups
+         integer(c_int64_t), intent(in) :: group(*)
+      end function
+      subroutine c_program_destroy(p) bind(c, name="tacit_fortran_program_destroy")
+         import :: c_ptr
+         type(c_ptr), value :: p
+      end subroutine
       subroutine c_chunk(k, lower, upper) bind(c, name="tacit_fortran_chunk")
          import :: c_ptr, c_int64_t
          type(c_ptr), value :: k
@@ -558,11 +575,35 @@ contains
 
    ! ---- tasks
 
+   ! A kernel for OpenCL or CUDA devices: a text, and the name of a TACIT_KERNEL in it (doc/devices.md); both are copied. `group`: items
+   ! of a work-group in each dimension of the task. In the text dimensions and indices are C's: the last one is Fortran's first,
+   ! and the first element has index 0.
+   subroutine tacit_program_create(program, source, entry, group)
+      type(tacit_program), intent(out) :: program
+      character(*), intent(in) :: source, entry
+      integer, intent(in), optional :: group(:)
+      integer(c_int64_t) :: none(0)
+      if (present(group)) then
+         program%handle = c_program(source//c_null_char, trim(entry)//c_null_char, size(group), int(group, c_int64_t))
+      else
+         program%handle = c_program(source//c_null_char, trim(entry)//c_null_char, 0, none)
+      end if
+      if (.not. c_associated(program%handle)) error stop 'tacit_program_create: no memory'
+   end subroutine
+
+   ! After tacit_finalize of every context whose tasks have had it.
+   subroutine tacit_program_destroy(program)
+      type(tacit_program), intent(inout) :: program
+      call c_program_destroy(program%handle)
+      program%handle = c_null_ptr
+   end subroutine
+
    ! Submit a task over items of this shape. `kernel` is a subroutine with bind(c) and the argument `type(c_ptr), value :: k`. `args`: a
    ! variable whose args_size bytes are copied; tacit_args gives its address in the kernel. `node`: all of it runs there, from 0;
    ! `owner`: on the node that owns what access number `owner`, from 1, names. The other hints are those of tacit/task.h.
+   ! `opencl`, `cuda`: the kernels of accelerators, beside that of the host.
    subroutine tacit_submit(ctx, name, shape, kernel, accesses, on, split, args, args_size, item_weights, status, node, owner, &
-                           priority, pure, whole_chunk)
+                           priority, pure, whole_chunk, opencl, cuda)
       type(tacit_context), intent(in) :: ctx
       character(*), intent(in) :: name
       integer, intent(in) :: shape(:)
@@ -573,8 +614,9 @@ contains
       type(tacit_weights), intent(in), optional :: item_weights
       logical, intent(in), optional :: pure, whole_chunk
       integer, intent(out), optional :: status
+      type(tacit_program), intent(in), optional :: opencl, cuda
       type(how) :: h
-      h = how(TACIT_ON_DEVICES, 0, -1, -1, 0, .false., .false., c_null_ptr, c_null_ptr, 0)
+      h = how(TACIT_ON_DEVICES, 0, -1, -1, 0, .false., .false., c_null_ptr, c_null_ptr, 0, c_null_ptr, c_null_ptr)
       if (present(on)) h%on = on
       if (present(split)) h%split = split
       if (present(node)) h%node = node
@@ -585,6 +627,8 @@ contains
       if (present(args)) h%args = args
       if (present(args_size)) h%args_size = args_size
       if (present(item_weights)) h%item_weights = item_weights%handle
+      if (present(opencl)) h%opencl = opencl%handle
+      if (present(cuda)) h%cuda = cuda%handle
       call conclude(ctx%handle, c_submit(ctx%handle, name//c_null_char, size(shape), int(shape, int64), c_funloc(kernel), &
                                          size(accesses), accesses, h), status)
    end subroutine

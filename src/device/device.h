@@ -27,7 +27,6 @@ typedef struct ti_device_kernel {
     tacit_host_kernel *host;    /* for workers, or NULL */
     const tacit_kernel *kernel; /* all kernels, if there are others, or NULL */
     tacit_launch launch;        /* chunk = the whole box; worker is filled in by the device */
-    int dims;                   /* of the iteration space */
     bool whole;                 /* one call for the whole chunk */
     int64_t granule; /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
     uint64_t token;

@@ -10,7 +10,7 @@ static int cut_dim(const ti_device_kernel *k)
 {
     const tacit_box *c = &k->launch.chunk;
     int d = 0;
-    while (d + 1 < k->dims && c->max[d] - c->min[d] == 1) {
+    while (d + 1 < k->launch.dims && c->max[d] - c->min[d] == 1) {
         d++;
     }
     return d;
@@ -26,7 +26,7 @@ static int64_t granules_along(const ti_device_kernel *k, int d, int64_t *granule
 uint64_t ti_parts_items(const ti_device_kernel *k, const tacit_box *chunk)
 {
     uint64_t items = 1;
-    for (int d = 0; d < k->dims; d++) {
+    for (int d = 0; d < k->launch.dims; d++) {
         items *= (uint64_t)(chunk->max[d] - chunk->min[d]);
     }
     return items;
@@ -35,7 +35,7 @@ uint64_t ti_parts_items(const ti_device_kernel *k, const tacit_box *chunk)
 int ti_parts_most(const ti_device_kernel *k, int workers)
 {
     int64_t granule;
-    int64_t granules = k->whole || k->dims == 0 ? 1 : granules_along(k, cut_dim(k), &granule);
+    int64_t granules = k->whole || k->launch.dims == 0 ? 1 : granules_along(k, cut_dim(k), &granule);
     return (int)TI_MAX(1, TI_MIN((int64_t)workers, granules));
 }
 

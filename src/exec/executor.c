@@ -394,8 +394,7 @@ static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
     ti_job *j = ti_jobs_take(&ex->jobs, 2);
     j->view[0].data = slots;
     j->view[1].data = to;
-    j->kernel = (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, n), .view = j->view },
-                                    .dims = 1,
+    j->kernel = (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, n), .view = j->view, .dims = 1 },
                                     .granule = (int64_t)ti_combine_step(elem),
                                     .token = i->id,
                                     .run = run_combine,

@@ -39,6 +39,7 @@ stencils() {
     verified "$1" jacobi --rows 17 --cols 13
     [ ! -x "$examples/heat3d" ] || verified "$1" heat3d --size 13 --steps 6
     verified "$1" rsim --detail 1 --steps 40
+    [ ! -x "$examples/mpi_adopt" ] || verified "$1" mpi_adopt --rows 33 --cols 29 --before 7 --steps 20 --after 5
     [ ! -x "$examples/mandelbrot" ] || verified "$1" mandelbrot --rows 31 --cols 47 --iterations 300 --frames 4
     [ ! -x "$examples/convolution" ] || verified "$1" convolution --generate 37x41 --radius 5 --split 2d
 }

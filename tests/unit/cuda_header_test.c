@@ -122,7 +122,7 @@ static bool compile(ti_cuda_session *session, const char *text, int dims, size_t
 {
     const ti_cuda_context context = { .major = 7, .minor = 5 };
     const tacit_kernel kernel = { .cuda = { .source = text, .entry = "all" } };
-    const ti_device_kernel job = { .kernel = &kernel, .launch = { .name = "a \"task\"" }, .dims = dims };
+    const ti_device_kernel job = { .kernel = &kernel, .launch = { .name = "a \"task\"", .dims = dims } };
     ti_strbuf binary = { 0 };
     bool good = ti_cuda_compile(session, &context, &job, dims, &binary);
     *bytes = binary.length;

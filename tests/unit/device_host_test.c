@@ -94,7 +94,7 @@ static const ti_task weighted = { .shape = &weighted_shape };
 static bool is_cut_by_weights(const ti_device_kernel *job, int part, int parts, const tacit_box *chunk)
 {
     const tacit_box *whole = &job->launch.chunk;
-    bool along_0 = job->dims == 1 || whole->max[0] - whole->min[0] > 1;
+    bool along_0 = job->launch.dims == 1 || whole->max[0] - whole->min[0] > 1;
     if (!job->task || parts == 1 || !along_0) {
         return true;
     }
@@ -129,7 +129,7 @@ static void note_part(ti_device_kernel *job, int part, int parts, tacit_launch *
 static void probe_init(probe *p, uint64_t *state, uint64_t token)
 {
     memset(p, 0, sizeof(*p));
-    p->job.dims = (int)pick(state, 1, 3);
+    p->job.launch.dims = (int)pick(state, 1, 3);
     p->job.whole = pick(state, 0, 5) == 0;
     p->job.granule = pick(state, 0, 2) ? 1 : pick(state, 1, 9);
     p->job.task = pick(state, 0, 2) ? NULL : &weighted;
@@ -141,8 +141,8 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
     p->job.launch.node = 7;
     p->items = 1;
     for (int d = 0; d < 3; d++) {
-        size_t begin = d < p->job.dims ? (size_t)pick(state, 0, 1000) : 0;
-        p->extent[d] = d < p->job.dims ? (size_t)(pick(state, 0, 2) ? pick(state, 1, 40) : 1) : 1;
+        size_t begin = d < p->job.launch.dims ? (size_t)pick(state, 0, 1000) : 0;
+        p->extent[d] = d < p->job.launch.dims ? (size_t)(pick(state, 0, 2) ? pick(state, 1, 40) : 1) : 1;
         p->job.launch.chunk.min[d] = begin;
         p->job.launch.chunk.max[d] = begin + p->extent[d];
         p->items *= p->extent[d];
@@ -155,7 +155,7 @@ static void probe_init(probe *p, uint64_t *state, uint64_t token)
 static int parts_expected(const probe *p, int workers)
 {
     int d = 0;
-    while (d + 1 < p->job.dims && p->extent[d] == 1) {
+    while (d + 1 < p->job.launch.dims && p->extent[d] == 1) {
         d++;
     }
     size_t granule = d == 0 ? (size_t)p->job.granule : 1;
@@ -309,8 +309,8 @@ static void short_reductions_keep_their_pieces(void **unused)
     uint64_t token;
     int steps = 0, launch = 0;
     (void)unused;
-    p.job = (ti_device_kernel){ .run = note_piece, .user = &p, .dims = 1, .granule = 1 };
-    p.job.launch = (tacit_launch){ .chunk = tacit_box1(0, 10), .view = views };
+    p.job = (ti_device_kernel){ .run = note_piece, .user = &p, .granule = 1 };
+    p.job.launch = (tacit_launch){ .chunk = tacit_box1(0, 10), .view = views, .dims = 1 };
     while (steps != 1 && launch < MOST) {
         device->ops->launch(device, 0, &p.job);
         for (steps = 0; device->ops->poll(device, &token, 1) == 0;) {
@@ -471,7 +471,7 @@ static void parts_return_to_their_worker(void **unused)
     (void)unused;
     pthread_barrier_init(&present.barrier, NULL, WORKERS);
     for (int round = 0; round < ROUNDS; round++) {
-        ti_device_kernel job = { .host = meet, .dims = 1, .granule = 1, .token = (uint64_t)round };
+        ti_device_kernel job = { .host = meet, .launch.dims = 1, .granule = 1, .token = (uint64_t)round };
         job.launch.chunk = tacit_box1(0, 10 * WORKERS);
         job.launch.args = &args;
         device->ops->launch(device, 0, &job);
@@ -525,7 +525,7 @@ static void wait_and_count(const tacit_launch *launch)
 static void link_init(link *l, uint64_t token, size_t items, link *before)
 {
     *l = (link){ .self = l, .before = before, .items = items };
-    l->job = (ti_device_kernel){ .host = count_link, .dims = 1, .granule = 1, .token = token };
+    l->job = (ti_device_kernel){ .host = count_link, .launch.dims = 1, .granule = 1, .token = token };
     l->job.launch.chunk = tacit_box1(0, items);
     l->job.launch.args = &l->self;
 }

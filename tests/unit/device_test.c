@@ -294,8 +294,8 @@ static void compute_boxes(machine *m, rng *r)
                                              .args = &n,
                                              .args_size = sizeof(n),
                                              .name = "compute",
-                                             .num_views = 2 },
-                                 .dims = dims,
+                                             .num_views = 2,
+                                             .dims = dims },
                                  .token = 77 };
         assert_true(device->ops->room(device) > 0);
         device->ops->launch(device, 0, &job);
@@ -356,8 +356,7 @@ static void use_scratch(machine *m, rng *r)
     ti_device_kernel job = {
         .host = kernel.host,
         .kernel = &kernel,
-        .launch = { .chunk = ti_box_to_public(&box), .view = &view, .name = "turn", .num_views = 1 },
-        .dims = 1,
+        .launch = { .chunk = ti_box_to_public(&box), .view = &view, .name = "turn", .num_views = 1, .dims = 1 },
         .token = 5
     };
     device->ops->launch(device, 0, &job);
@@ -447,8 +446,8 @@ static void wrong_kernels_are_named(void **state)
                                              .args = args,
                                              .args_size = wrongs[i].args_size,
                                              .name = "task",
-                                             .num_views = 1 },
-                                 .dims = 1,
+                                             .num_views = 1,
+                                             .dims = 1 },
                                  .token = 1 };
         device->ops->launch(device, 0, &job);
         uint64_t token;

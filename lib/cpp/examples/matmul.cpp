@@ -6,9 +6,30 @@
 
 using matrix = tacit::buffer<float, 2>;
 
+/* The kernels of OpenCL and CUDA devices. */
+static const char on_devices[] = "TACIT_KERNEL identity(TACIT_VIEW(m), TACIT_CHUNK(c))\n"
+                                 "{\n"
+                                 "    TACIT_FOR (i, c, 0)\n"
+                                 "        TACIT_FOR (j, c, 1)\n"
+                                 "            TACIT_AT2(float, m, i, j) = i == j ? 1.0f : 0.0f;\n"
+                                 "}\n"
+                                 "TACIT_KERNEL multiply(TACIT_VIEW(a), TACIT_VIEW(b), TACIT_VIEW(r), TACIT_CHUNK(c),\n"
+                                 "                      TACIT_VALUE(uint64_t, n))\n"
+                                 "{\n"
+                                 "    TACIT_FOR (i, c, 0)\n"
+                                 "        TACIT_FOR (j, c, 1) {\n"
+                                 "            float sum = 0;\n"
+                                 "            for (uint64_t l = 0; l < n; l++)\n"
+                                 "                sum += TACIT_GET2(float, a, i, l) * TACIT_GET2(float, b, l, j);\n"
+                                 "            TACIT_AT2(float, r, i, j) = sum;\n"
+                                 "        }\n"
+                                 "}\n";
+
+static tacit::task task(const char *name) { return tacit::task(name).opencl(on_devices, name).cuda(on_devices, name); }
+
 static void set_identity(tacit::context &ctx, matrix &m)
 {
-    ctx.submit("identity", m.extent(), tacit::write(m, tacit::one_to_one()),
+    ctx.submit(task("identity"), m.extent(), tacit::write(m, tacit::one_to_one()),
                [](size_t i, size_t j, auto m) { m(i, j) = i == j ? 1.0f : 0.0f; });
 }
 
@@ -16,7 +37,7 @@ static void set_identity(tacit::context &ctx, matrix &m)
 static void multiply(tacit::context &ctx, matrix &a, matrix &b, matrix &c)
 {
     const size_t n = a.extent()[1];
-    ctx.submit("multiply", c.extent(), tacit::read(a, tacit::slice(1)), tacit::read(b, tacit::slice(0)),
+    ctx.submit(task("multiply"), c.extent(), tacit::read(a, tacit::slice(1)), tacit::read(b, tacit::slice(0)),
                tacit::write(c, tacit::one_to_one()), [n](const tacit::launch<2> &k, auto a, auto b, auto c) {
                    for (size_t i = k.begin(0); i < k.end(0); i++) {
                        const size_t first = k.begin(1), columns = k.end(1) - first;

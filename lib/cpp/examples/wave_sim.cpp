@@ -26,14 +26,34 @@ static float start_height(size_t n, size_t i, size_t j)
     return std::exp(-(x * x + y * y) / (2 * s * s));
 }
 
-/* 2 u - before + dt^2 laplace(u); cells beyond the border are as high as the border. The first step has no before: it
- * takes half of all but that. */
-template <class A> static float next_height(size_t n, float c2, bool first, size_t i, size_t j, A u, float before)
+/* 2 u - before + dt^2 laplace(u). The first step has no before: it takes half of all but that. This is also the begin of
+ * the text for OpenCL and CUDA devices, whose kernel stands before it here. */
+TACIT_BOTH(
+    on_devices,
+    "TACIT_KERNEL step_wave(TACIT_VIEW(u), TACIT_VIEW(w), TACIT_CHUNK(c), TACIT_VALUE(struct wave, s))\n"
+    "{\n"
+    "    TACIT_FOR (i, c, 0)\n"
+    "        TACIT_FOR (j, c, 1)\n"
+    "            TACIT_AT2(float, w, i, j) = next_height(\n"
+    "                s, TACIT_GET2(float, u, i, j), TACIT_GET2(float, u, i ? i - 1 : i, j),\n"
+    "                TACIT_GET2(float, u, i + 1 < s.n ? i + 1 : i, j), TACIT_GET2(float, u, i, j ? j - 1 : j),\n"
+    "                TACIT_GET2(float, u, i, j + 1 < s.n ? j + 1 : j), TACIT_GET2(float, w, i, j));\n"
+    "}\n",
+    struct wave {
+        uint64_t n;
+        float c2;
+        int32_t first;
+    };
+    static float next_height(struct wave s, float here, float up, float down, float left, float right, float before) {
+        const float change = s.c2 * (((down - here) - (here - up)) + ((right - here) - (here - left)));
+        return s.first ? here + 0.5f * change : 2 * here - before + change;
+    });
+
+/* Cells beyond the border are as high as the border. */
+template <class A> static float height_at(const wave &s, size_t i, size_t j, A u, float before)
 {
-    const float here = u(i, j), up = u(i ? i - 1 : i, j), down = u(i + 1 < n ? i + 1 : i, j),
-                left = u(i, j ? j - 1 : j), right = u(i, j + 1 < n ? j + 1 : j);
-    const float change = c2 * (((down - here) - (here - up)) + ((right - here) - (here - left)));
-    return first ? here + 0.5f * change : 2 * here - before + change;
+    return next_height(s, u(i, j), u(i ? i - 1 : i, j), u(i + 1 < s.n ? i + 1 : i, j), u(i, j ? j - 1 : j),
+                       u(i, j + 1 < s.n ? j + 1 : j), before);
 }
 
 static void start(tacit::context &ctx, const options &o, grid &u, grid &before)
@@ -45,11 +65,10 @@ static void start(tacit::context &ctx, const options &o, grid &u, grid &before)
 
 static void step(tacit::context &ctx, const options &o, grid &u, grid &before, bool first)
 {
-    ctx.submit("step", u.extent(), tacit::read(u, tacit::neighborhood(1, 1)),
-               tacit::update(before, tacit::one_to_one()),
-               [n = o.n, c2 = o.dt * o.dt, first](size_t i, size_t j, auto u, auto before) {
-                   before(i, j) = next_height(n, c2, first, i, j, u, before(i, j));
-               });
+    const wave s = { o.n, o.dt * o.dt, first };
+    ctx.submit(tacit::task("step").opencl(on_devices, "step_wave").cuda(on_devices, "step_wave"), u.extent(),
+               tacit::read(u, tacit::neighborhood(1, 1)), tacit::update(before, tacit::one_to_one()),
+               [s](size_t i, size_t j, auto u, auto before) { before(i, j) = height_at(s, i, j, u, before(i, j)); });
 }
 
 /* Frame number `frame` gets all of u. */
@@ -87,8 +106,9 @@ static bool is_right(const options &o, const std::vector<float> &result)
         u[i] = start_height(n, i / n, i % n);
     for (size_t t = 0; t <= o.steps(); t++, std::swap(u, before))
         for (size_t i = 0; i < n * n; i++)
-            before[i] = next_height(
-                n, o.dt * o.dt, t == 0, i / n, i % n, [&u, n](size_t a, size_t b) { return u[a * n + b]; }, before[i]);
+            before[i] = height_at(
+                { n, o.dt * o.dt, t == 0 }, i / n, i % n, [&u, n](size_t a, size_t b) { return u[a * n + b]; },
+                before[i]);
     return std::memcmp(u.data(), result.data(), n * n * sizeof(float)) == 0;
 }
 

@@ -3,6 +3,7 @@
 
 Usage: programs_test.py SOURCE-ROOT BUILD COMPILER [--one-node]"""
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -10,9 +11,10 @@ import sys
 import tempfile
 
 
-def run(build, folder, nodes, program, *arguments):
+def run(build, folder, nodes, program, *arguments, devices=None):
     launch = [build / "bin" / "tacit", "run", "-n", str(nodes)] if nodes > 1 else []
-    done = subprocess.run([*launch, program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    environment = os.environ | ({"TACIT_DEVICES": devices} if devices else {})
+    done = subprocess.run([*launch, program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False, env=environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -37,6 +39,14 @@ def main():
             file = (folder / "wave_sim.bin").read_bytes()
             expect(f"frames on {nodes}", len(file) == 16 + 5 * 70 * 70 * 4 and file[0] == 70 and file[8] == 5, len(file))
             frames.add(hashlib.sha1(file).hexdigest())
+        known = subprocess.run([build / "bin" / "tacit", "info"], capture_output=True, text=True, check=True).stdout
+        for devices in ["host:2:discrete", *(d for d in ("opencl:0", "cuda:0") if f"\n  {d} " in known)]:
+            result = run(build, folder, counts[-1], build / "bin" / "matmul_cpp", "61", devices=devices)
+            expect(f"matmul on {devices}", result[:2] == (0, "61 x 61: right\n"), result)
+            result = run(build, folder, counts[-1], build / "bin" / "wave_sim_cpp", "-n", "70", "-t", "20", "--sample-every", "20", "--verify",
+                         devices=devices)
+            expect(f"wave_sim on {devices}", result[:2] == (0, "80 steps of 70 x 70: right\n"), result)
+            frames.add(hashlib.sha1((folder / "wave_sim.bin").read_bytes()).hexdigest())
         expect("the same frames on any number of nodes", len(frames) == 1, frames)
         for bad in (["-n", "0"], ["--size", "3"], ["-n", "x"], ["--dt", "-1"], ["-t"]):
             result = run(build, folder, 1, build / "bin" / "wave_sim_cpp", *bad)

@@ -2,6 +2,7 @@
 """The Fortran module on several nodes: its test program, the example, the program of doc/fortran.md compiled as it says.
 
 Usage: fortran_test.py ROOT BUILD LIBRARIES COMPILER TEST FILES_TEST HDF5 NODES...     HDF5: whether it is built, 1 or 0"""
+import os
 import pathlib
 import re
 import subprocess
@@ -16,9 +17,10 @@ temporary = tempfile.TemporaryDirectory()
 place = temporary.name  # where programs run, and leave their files
 
 
-def run(nodes, *command):
+def run(nodes, *command, devices=None):
+    environment = os.environ | ({"TACIT_DEVICES": devices} if devices else {})
     launch = [build / "bin" / "tacit", "run", "-n", str(nodes)] if nodes > 1 else []
-    done = subprocess.run([*launch, *command], capture_output=True, text=True, timeout=120, check=False, cwd=place)
+    done = subprocess.run([*launch, *command], capture_output=True, text=True, timeout=120, check=False, cwd=place, env=environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -32,6 +34,12 @@ for nodes in counts:
     expect(f"the test on {nodes}", result[:2] == (0, ""), result)
     result = run(nodes, build / "bin" / "heat_fortran")
     expect(f"heat on {nodes}", result[:2] == (0, f"20163.957960787 on {nodes} nodes\n"), result)
+known = run(1, build / "bin" / "tacit", "info")[1]
+for devices in ["host:2:discrete", *(d for d in ("opencl:0", "cuda:0") if f"\n  {d} " in known)]:
+    result = run(counts[-1], build / "bin" / "heat_fortran", devices=devices)
+    expect(f"heat on {devices}", result[:2] == (0, f"20163.957960787 on {counts[-1]} nodes\n"), result)
+    result = run(counts[-1], program, devices=devices)
+    expect(f"the test on {devices}", result[:2] == (0, ""), result)
 result = run(1, program, "wrong")
 expect("a view of another type", result[0] != 0 and "elements of 8 bytes, but the pointer of 4" in result[2], result)
 with tempfile.TemporaryDirectory() as name:

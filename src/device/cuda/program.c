@@ -163,7 +163,7 @@ ti_cuda_kernel *ti_cuda_kernel_of(ti_cuda_session *session, const ti_cuda_contex
 {
     ti_cuda_kernel k = { .source = job->kernel->cuda.source,
                          .entry = job->kernel->cuda.entry,
-                         .dims = TI_MAX(job->dims, 1),
+                         .dims = TI_MAX(job->launch.dims, 1),
                          .context = context,
                          .list = { .views = -1 } };
     for (size_t i = 0; i < session->kernel.count; i++) {

@@ -182,7 +182,7 @@ static cl_program compile(ti_opencl_session *s, const ti_device_kernel *job, int
 const ti_opencl_kernel *ti_opencl_kernel_of(ti_opencl_session *session, const ti_device_kernel *job)
 {
     const char *source = job->kernel->opencl.source, *entry = job->kernel->opencl.entry;
-    int dims = TI_MAX(job->dims, 1);
+    int dims = TI_MAX(job->launch.dims, 1);
     for (size_t i = 0; i < session->kernel.count; i++) {
         const ti_opencl_kernel *k = &session->kernel.data[i];
         if (k->source == source && k->entry == entry && k->dims == dims) {

@@ -168,6 +168,22 @@ class task
     /* All nodes capture the same values, which they compare. */
     task &compare_captures() { return set(raw_.hash_args, true); }
     task &cost(double nanoseconds) { return set(raw_.cost, nanoseconds); }
+    /* The kernel for OpenCL or CUDA devices beside the lambda: a text and the name of its TACIT_KERNEL (doc/devices.md),
+     * which is compiled when it is first needed; texts are not copied. Its TACIT_VALUE is what the lambda is: the members
+     * of a struct with an operator() lie where the text has them. A lambda without captures is none.
+     *   group  items of a work-group in each dimension; none: the driver chooses */
+    template <class... N> task &opencl(const char *source, const char *entry, N... group)
+    {
+        raw_.kernel.opencl.source = source;
+        raw_.kernel.opencl.entry = entry;
+        return list(raw_.kernel.opencl.group, group...);
+    }
+    template <class... N> task &cuda(const char *source, const char *entry, N... group)
+    {
+        raw_.kernel.cuda.source = source;
+        raw_.kernel.cuda.entry = entry;
+        return list(raw_.kernel.cuda.group, group...);
+    }
     task &uses(tacit_host_object *object)
     {
         for (tacit_host_object *&o : raw_.host_object)
@@ -391,8 +407,10 @@ class context
         tacit_task raw = t.raw();
         raw.range = items.raw();
         raw.kernel.host = detail::call_kernel<D, F, V...>;
-        raw.args = &f;
-        raw.args_size = sizeof f;
+        if constexpr (!std::is_empty_v<F>) {
+            raw.args = &f;
+            raw.args_size = sizeof f;
+        }
         status problem = t.has_too_many_objects() ? TACIT_ERROR_ARGUMENT : TACIT_OK;
         std::size_t n = 0;
         ((raw.access[n++] = a.raw, problem = problem ? problem : a.problem), ...);

@@ -147,12 +147,19 @@ inline void call_views(const tacit_launch *k, const F &f, const Made &...made)
     }
 }
 
+/* The lambda of a task: its arguments, if it has captures. */
+template <class F> const F &lambda_of(const tacit_launch *k)
+{
+    alignas(F) static const char nothing[sizeof(F)] = {};
+    return *static_cast<const F *>(std::is_empty_v<F> ? static_cast<const void *>(nothing) : k->args);
+}
+
 /* The function that tacit calls for a lambda F over D dimensions with accessors V. */
 template <int D, class F, class... V> void call_kernel(const tacit_launch *k)
 {
 #if defined(__cpp_exceptions)
     try {
-        const F f = *static_cast<const F *>(k->args);
+        const F f = lambda_of<F>(k);
         call_views<D, F, V...>(k, f);
     } catch (const std::exception &e) {
         tacit_kernel_fail(k, "%s", e.what());
@@ -160,7 +167,7 @@ template <int D, class F, class... V> void call_kernel(const tacit_launch *k)
         tacit_kernel_fail(k, "the kernel threw something that is no std::exception");
     }
 #else
-    const F f = *static_cast<const F *>(k->args);
+    const F f = lambda_of<F>(k);
     call_views<D, F, V...>(k, f);
 #endif
 }
