@@ -25,8 +25,8 @@ struct adopt_options {
     size_t rows, columns, before, steps, after;
 };
 
-/* The plate: what all processes know, and the arguments of the kernel. Here begins the text for OpenCL and CUDA devices,
- * whose kernel stands before it. */
+/* The plate: what all processes know, and the arguments of the kernel. It begins the text for OpenCL and CUDA devices,
+ * whose kernel stands here before it. */
 TACIT_BOTH(
     on_devices,
     "TACIT_KERNEL warm(TACIT_VIEW(old), TACIT_VIEW(new_), TACIT_CHUNK(c), TACIT_VALUE(struct plate, p))\n"
@@ -35,7 +35,8 @@ TACIT_BOTH(
     "        TACIT_FOR (j, c, 1) {\n"
     "            double here = TACIT_GET2(double, old, i, j);\n"
     "            if (i > 0 && j > 0 && i < p.rows - 1 && j < p.columns - 1)\n"
-    "                here = warmer(p.rate, here, TACIT_GET2(double, old, i - 1, j), TACIT_GET2(double, old, i + 1, j),\n"
+    "                here = warmer(p.rate, here,\n"
+    "                              TACIT_GET2(double, old, i - 1, j), TACIT_GET2(double, old, i + 1, j),\n"
     "                              TACIT_GET2(double, old, i, j - 1), TACIT_GET2(double, old, i, j + 1));\n"
     "            TACIT_AT2(double, new_, i, j) = here;\n"
     "        }\n"

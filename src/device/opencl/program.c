@@ -199,8 +199,8 @@ const ti_opencl_kernel *ti_opencl_kernel_of(ti_opencl_session *session, const ti
     if (!k.kernel) {
         ti_failure_set(
             session->base.failure, TACIT_ERROR_KERNEL,
-            "task '%s': its OpenCL source has no kernel '%s' (%s); .entry must be the name of a TACIT_KERNEL, and not that "
-            "of a function of OpenCL C, such as step",
+            "task '%s': its OpenCL source has no kernel '%s' (%s); .entry must be the name of a TACIT_KERNEL, and not "
+            "that of a function of OpenCL C, such as step",
             job->launch.name, entry, ti_opencl_error_name(code));
         session->cl.clReleaseProgram(k.program);
         return NULL;

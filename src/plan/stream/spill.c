@@ -3,8 +3,9 @@
  *
  * window.c lets only one task wait then, so that tasks that each fit follow each other. What was freed comes back when
  * a task needs it, by the same copies as any contents that lie elsewhere. If that is not enough, what would grow is
- * freed as well, and in the end all there is: what the task needs of it comes back without the rest. An allocation on a device depends on the
- * frees before it whose room it needs (plan/memory/budget.h). Nothing here is asked where all fits. */
+ * freed as well, and in the end all there is: what the task needs of it comes back without the rest. An allocation on a
+ * device depends on the frees before it whose room it needs (plan/memory/budget.h). Nothing here is asked where all
+ * fits. */
 #include "plan/stream/impl.h"
 
 #include <stdlib.h>
