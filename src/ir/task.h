@@ -1,4 +1,5 @@
-/* A task: one submission, the same on every node. Plain data, immutable once the task graph has returned it.
+/* A task: one submission, the same on every node. Plain data, immutable once the task graph has returned it: any
+ * thread.
  *
  * Lives in the task graph's arena until the horizon after it has been executed. */
 #ifndef TI_TASK_H
