@@ -1,8 +1,9 @@
-/* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
+/* The instruction graph, kernels: see impl.h. Pieces of a node's chunk are placed on devices; their views, what they
+ * read and write, their copies.
  *
  * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device,
- * along dimension 0 alone if these have weights that differ. Host tasks and tasks of which every call computes the same
- * stay whole. */
+ * along dimension 0 alone if these have weights that differ. Host tasks stay whole, and so do tasks of which every call
+ * computes the same. Scheduler thread. */
 #include "plan/instruction/impl.h"
 
 #include "grid/split.h"
