@@ -1,15 +1,17 @@
-/* The command graph, cycles: what becomes of the tasks of a steady loop is what became of them in the last round.
+/* The command graph, cycles: see impl.h, and plan/command/cycle.h for the state. What becomes of the tasks of a steady
+ * loop is what became of them in the last round.
  *
- * The task graph says which tasks come again (ti_task::again). Planning looks at nothing else of them than at what is
- * alike then, and at what is known of buffers: the contents of their versions, which have numbers (version/replay.h),
- * who reads the results of their reductions, and how often it was of no use to hold tasks back for them. So a round is
- * recorded, and if all of that is the same before and after it, the next one becomes the same commands, but for ids and
- * for the numbers of messages and collectives, which are counted on. When another task comes, buffers get what was
- * known of them after the latest step at which no task was held, and the tasks since are planned once more for
- * what that leaves, and not for their commands.
+ * The task graph says which tasks come again (ti_task::again). Planning looks at nothing else of such tasks than at
+ * what is the same each time, and at what is known of buffers: the contents of their versions, which have numbers
+ * (version/replay.h), who reads the results of their reductions, and how often it was of no use to hold tasks back for
+ * them. So a round is recorded, and if all of that is the same before and after it, the next one becomes the same
+ * commands, but for ids and for the numbers of messages and collectives, which are counted on. When another task comes,
+ * buffers get what was known of them after the latest step at which no task was held. The tasks since then are planned
+ * once more, for what they do to that knowledge, and not for their commands.
  *
  * There are no cycles of windows of pure tasks, of planned multicasts, of reductions in blocks, of buffers whose
- * contents have no number, while somebody wants explanations, nor where commands have dependencies. */
+ * contents have no number, while somebody wants explanations, nor where commands have dependencies. Scheduler thread.
+ */
 #include "plan/lookahead/impl.h"
 
 #include <string.h>
