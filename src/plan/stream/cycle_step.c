@@ -1,9 +1,10 @@
-/* The instruction graph, a step of a cycle: a command, and the instruction that it becomes in each round.
+/* The instruction graph, a step of a cycle: see impl.h, and plan/instruction/cycle.h for what is kept of it. A step is
+ * an instruction that a command became, and becomes again in each round.
  *
- * What is recorded of a step: all of the instruction but its task, the counter of a message and the like, which come
- * with the command, and the dependencies that trackers have found. Staging memory of reductions is taken and given
- * back each time, since which one comes next does not follow from the trackers: kernels wait for its last users
- * besides. A cycle goes on only as long as there is enough of it, so that none is allocated or freed. */
+ * What is recorded of a step: the dependencies that trackers have found, and all of the instruction but what comes with
+ * the command: its task, the counter of a message and the like. Staging memory of reductions is taken and given back
+ * each time, since which one comes next does not follow from the trackers: so kernels wait for its last users besides.
+ * A cycle goes on only as long as there is enough of it, so that none is allocated or freed. Scheduler thread. */
 #include "plan/instruction/staging.h"
 #include "plan/stream/impl.h"
 

@@ -1,12 +1,12 @@
-/* The instruction graph, lookahead: which commands wait for which others before memory is allocated.
+/* The instruction graph, lookahead: see impl.h. Which commands wait for which others before memory is allocated.
  *
  * Every command goes through the window. Its needs are noted, unless all that it needs is there. If nothing is wanted
- * when a batch has been noted, all of it is compiled at once, which is the case in the steady state of every loop.
- * Creation of a buffer passes by what waits: nothing in the window knows the buffer, and the application may be waiting
- * until its initial contents have been copied.
+ * when a batch has been noted, all of it is compiled at once, which is the case in the steady state of every loop. The
+ * creation of a buffer does not wait behind the window: nothing in the window knows the buffer, and the application may
+ * be waiting until its initial contents have been copied.
  *
  * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
- * compiled first, so that the buffer's memory counts as free. */
+ * compiled first, so that the buffer's memory counts as free. Scheduler thread. */
 #include "plan/stream/impl.h"
 
 enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
