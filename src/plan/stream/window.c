@@ -77,7 +77,8 @@ static size_t end_of_task(const ti_command *const *command, size_t first, size_t
 
 static void close_window(ti_instruction_graph *graph);
 
-/* As if there were no lookahead: what one task needs may lie where the next one's will. */
+/* Compile the window task by task, as if there were no lookahead: what one task needs may lie where the next one's
+ * will. */
 static void close_by_task(ti_instruction_graph *graph)
 {
     TI_VEC(const ti_command *) all = { 0 };
@@ -110,7 +111,7 @@ static void note_again(ti_instruction_graph *graph)
     ti_vec_fini(&all);
 }
 
-/* The memory in which there is no room, however much is freed of it; TI_HOST_MEMORY: there is room. */
+/* Free what can be freed. Returns the memory in which there is no room all the same; TI_HOST_MEMORY: there is room. */
 static int make_room(ti_instruction_graph *graph)
 {
     int memory = ti_instruction_choose_spills(graph);
@@ -215,7 +216,7 @@ static bool must_close(ti_window *w, const ti_command *command, int lookahead)
     return command->task->kind == TI_TASK_EPOCH || ++w->calm_horizons >= CALM_HORIZONS || w->horizons >= lookahead;
 }
 
-/* Whether `bytes` may be allocated now, and what is wanted after it. */
+/* Whether `bytes` may be allocated now, and all that is wanted after it. */
 static bool fits_before(ti_instruction_graph *graph, uint64_t bytes)
 {
     graph->emit.budget.live += bytes;
@@ -224,7 +225,7 @@ static bool fits_before(ti_instruction_graph *graph, uint64_t bytes)
     return good;
 }
 
-/* Of the initial contents that this node has. */
+/* Bytes of the initial contents that this node has. */
 static uint64_t initial_bytes(const ti_task *task)
 {
     const ti_user_copy *init = &task->as.create.init;
@@ -375,7 +376,7 @@ static void add_all(ti_instruction_graph *graph, const ti_command *const *comman
     }
 }
 
-/* Nothing of the commands comes after what ends it. */
+/* Add commands of which only the last may end a segment. */
 static void add_segment(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
     const size_t known = ti_cycle_repeat(graph, command, count);
