@@ -72,7 +72,7 @@ typedef struct ti_task {
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const void *args;
     /* A brief has nothing from here on. */
-    uint64_t again; /* a step of a cycle of the task graph, or 0: see below */
+    uint64_t again; /* a step of a cycle of the task graph, or 0: see above */
     uint32_t forwards;
     uint32_t edges;
     bool writes_new; /* maybe: elements that nobody wrote before */

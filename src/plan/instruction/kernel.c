@@ -140,7 +140,7 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
     }
 }
 
-/* Grow the box to all that an access sees in one piece and that meets the box. Whether it has grown. */
+/* Grow the box until it covers each box that the access sees and that meets it. Whether it has grown. */
 static bool grow_over(const ti_access *access, const ti_footprint *touched, ti_box *box)
 {
     bool grows = false;

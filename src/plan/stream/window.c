@@ -111,7 +111,8 @@ static void note_again(ti_instruction_graph *graph)
     ti_vec_fini(&all);
 }
 
-/* Free what can be freed. Returns the memory in which there is no room all the same; TI_HOST_MEMORY: there is room. */
+/* Choose what is freed on devices, and free more where that is not enough. Returns the memory in which there is no room
+ * all the same; TI_HOST_MEMORY: there is room. */
 static int make_room(ti_instruction_graph *graph)
 {
     int memory = ti_instruction_choose_spills(graph);
