@@ -1,8 +1,8 @@
 /* tacit/layer.h: for libraries that stand on tacit, such as tacit/io.h and the bindings of other languages.
  *
  * Programs do not need it, and tacit.h does not include it. A layer is given a context and buffers by the
- * program, and must find out what they are; it says what is wrong where tacit says it; and it keeps something
- * of its own for every context. */
+ * program, and must find out what they are; its errors are reported by tacit_last_error, as tacit's own are;
+ * and it keeps something of its own for every context. Every function says its thread and nodes. */
 #ifndef TACIT_LAYER_H
 #define TACIT_LAYER_H
 

@@ -1,4 +1,6 @@
-/* The last checks of a new shape, which need what the tasks before it have left: see context.h. Application thread. */
+/* The last checks of a new task: that all it reads has been written, and that custom write mappers do not overlap. They
+ * need the task graph and the mappers, and so come after those of the description (check_task.h). See context.h.
+ * Application thread. */
 #include "api/check_overlap.h"
 
 tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape)

@@ -1,4 +1,4 @@
-/* Buffers: creation, filling, destruction, another extent. Application thread. */
+/* Buffers: creation, filling, destruction, another extent (tacit/buffer.h). Application thread. */
 #include "api/owners.h"
 #include "api/shapes.h"
 #include "base/map.h"

@@ -1,4 +1,4 @@
-/* Contexts: start, wait, finish. Application thread. */
+/* Contexts: start, wait, finish (tacit/context.h). Application thread. */
 #include "api/check_overlap.h"
 #include "api/owners.h"
 #include "api/shapes.h"

@@ -1,4 +1,5 @@
-/* Whether a call may go on, and the sentence if not: what all other files of this folder call. Application thread. */
+/* What all other files of this folder call first: whether a call may go on, and the sentence if not (see context.h).
+ * Also questions about a context, which need no more. Application thread. */
 #include "api/context.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* Fences: values for the application. Application thread. */
+/* Fences, which bring contents of a buffer to the program (tacit/buffer.h). Application thread. */
 #include "api/check_task.h"
 #include "api/owners.h"
 #include "api/shapes.h"

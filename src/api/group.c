@@ -1,4 +1,4 @@
-/* Groups of collective host tasks: each has an order of its own, a thread of its own on each node, and a
+/* Groups of collective host tasks (tacit/task.h): each has an order of its own, a thread of its own on each node, and a
  * communicator. Application thread.
  *
  * A group is a number from 1 on, the lowest that is free; 0 stands for tasks without one. What belongs to a number

@@ -1,4 +1,5 @@
-/* Custom mappers. Application thread; tacit_region_add on any. */
+/* Custom mappers (tacit/mapper.h): creation and destruction. Mappers and operators that the program has destroyed are
+ * kept here until their last task has been executed. Application thread; tacit_region_add: any thread. */
 #include "api/context.h"
 #include "api/shapes.h"
 #include "ir/custom.h"

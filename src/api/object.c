@@ -1,7 +1,9 @@
-/* Host objects: an order of host tasks, and what they share. Application thread, but for tacit_host_object_contents.
+/* Host objects (tacit/task.h): an order of host tasks, and contents that these share. Application thread, but for
+ * tacit_host_object_contents: any thread.
  *
- * Handles live as long as the context and are used again after their destruction, so a stale one is found out or
- * harmless. One with contents rests until its tasks are done: their kernels still ask for these. */
+ * Objects live as long as the context. A destroyed one serves the next creation, so a stale handle is refused or stands
+ * for another live object, and never for freed memory. One with contents is used again only when its tasks have been
+ * executed: their kernels still ask for the contents. */
 #include "api/context.h"
 #include "api/shapes.h"
 

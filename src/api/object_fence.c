@@ -1,5 +1,5 @@
-/* Fences of host objects: a task on every node that names the object, and a signal when it has run. Application
- * thread. */
+/* Fences of host objects (tacit/task.h): a task on every node that names the object, and a signal when it has run.
+ * Application thread. */
 #include "api/context.h"
 
 /* The kernel of a fence, after those of all tasks before it that name the object. */

@@ -1,4 +1,4 @@
-/* Reduction operators of the program's own. Application thread. */
+/* Reduction operators of the program's own (tacit/access.h). Application thread. */
 #include "api/context.h"
 
 /* False without memory. */

@@ -1,10 +1,9 @@
-/* Distributions in the API. Application thread; the mapper on any.
+/* Distributions in the API: see owners.h. The mapper: any thread.
  *
  * What every node owns is written down as an access like any other, so that versions and transfers need to know nothing
  * of distributions. A block distribution is one-to-one over a split of the buffer. A cyclic one is a custom mapper over
  * an imaginary range in which node q has the items [q * places, (q + 1) * places), one for each block that it may have.
- * Equal distributions share one mapper, so that a reader by the same distribution as the writer is seen to lack
- * nothing. */
+ * Equal distributions share one mapper: so a reader that has the writer's distribution is known to lack nothing. */
 #include "api/owners.h"
 
 #include "ir/custom.h"

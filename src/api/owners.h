@@ -1,4 +1,4 @@
-/* Distributions in the API: their checks, and how tasks and buffers name them. Application thread. */
+/* Distributions in the API (tacit/buffer.h): their checks, and how tasks and buffers name them. Application thread. */
 #ifndef TI_API_OWNERS_H
 #define TI_API_OWNERS_H
 

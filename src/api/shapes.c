@@ -1,14 +1,14 @@
 /* The table of shapes: see shapes.h.
  *
- * A hash map, and a list by use. A description is a run of words: what it does not fit into is not kept. Its hash
- * covers what nearly always tells descriptions apart, and costs little; those with equal hashes are in one chain.
- * The first time that a description comes, only its hash is noted, so that what never comes again costs no memory.
- * Once the table is full, a shape now and then takes the place of the one that has not been used for longest, if
- * that is long. Loops submit the same in the same order. So what came after the shape that was found last is
- * compared first.
+ * A hash map, and a list by use. A description is written down as a run of words (description.h), of MAX_WORDS at most:
+ * longer ones are not kept. The hash covers those words that nearly always tell descriptions apart, and costs little;
+ * descriptions with equal hashes are in one chain. The first time that a description comes, only its hash is noted, so
+ * that descriptions that never come again cost no memory. Once the table is full, a new shape now and then takes the
+ * place of the one that has not been used for longest, if that is long. Loops submit the same in the same order: so
+ * what came after the shape that was found last is compared first.
  *
- * Forms are kept beside that, since a program of many tiles submits the same with other tiles, and seldom the same. A
- * form's description is one without nodes, buffers and boxes. */
+ * Forms are kept beside that: a program of many tiles submits the same task with other tiles, and seldom with the same
+ * ones. A form's description is one without nodes, buffers and boxes. */
 #include "api/shapes.h"
 
 #include "api/context.h"

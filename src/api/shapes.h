@@ -3,8 +3,8 @@
  * A description that was good once is good as long as its buffers and host objects live: what it reads stays written,
  * and nothing else that a check looks at changes. So the second time that a description comes, the shape that is made
  * of it is kept; from the third time on it is found. Descriptions are compared by value. All but the bytes of arguments
- * counts (api/description.h). The table grows with the program up to a bound; then what has not come
- * for long leaves. What has left is freed when its tasks have been executed.
+ * counts (api/description.h). The table grows with the program up to a bound; then shapes that have not come for long
+ * are dropped, and freed when their tasks have been executed.
  *
  * Placed tasks on tiles come with other nodes and boxes every time. What they have in common is a form, of which the
  * table keeps up to TI_FORMS: a shape is made of it by adding the node, the buffers and the boxes (api/tile.c).

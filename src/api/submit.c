@@ -1,4 +1,5 @@
-/* tacit_submit: check a description, copy it into a task, hand it on. Application thread. */
+/* tacit_submit (tacit/task.h): look for the shape of the description; if it is new, check it and make one; hand the
+ * task on. Application thread. */
 #include "api/check_task.h"
 #include "api/description.h"
 #include "api/owners.h"

@@ -1,5 +1,5 @@
-/* What kernels call: the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and failure. Any
- * thread. */
+/* What kernels call (tacit/view.h): the checks behind TACIT_AT and TACIT_GET in programs built without NDEBUG, and
+ * tacit_kernel_fail. Also the exit handler that ends the job if a kernel calls exit. Any thread. */
 #include "api/context.h"
 #include "base/check.h"
 #include "base/log.h"

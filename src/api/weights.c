@@ -1,4 +1,5 @@
-/* Weights of items that tasks are split by (.item_weights). Application thread.
+/* Weights of items that tasks are split by (`.item_weights`, tacit/task.h), and the weights of nodes of TACIT_BALANCE.
+ * Application thread.
  *
  * Equal weights are one object, so that a loop that makes them anew, and finds the same, submits the same description
  * again. Tasks use the table of sums (grid/weights.h) until they have been executed; so what is destroyed stays until

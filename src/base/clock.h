@@ -1,4 +1,4 @@
-/* Monotonic time in nanoseconds. */
+/* Monotonic time in nanoseconds. Any thread. */
 #ifndef TI_CLOCK_H
 #define TI_CLOCK_H
 

@@ -1,7 +1,7 @@
 /* Settings: one table of all TACIT_* variables.
  *
  * A setting comes from its default, from the field of tacit_config, or from the environment, which wins. The table in
- * config.c generates the help text and doc/configuration.md. Read at tacit_init, constant afterwards. */
+ * config.c generates the help text and doc/configuration.md. Read at tacit_init, constant afterwards. Any thread. */
 #ifndef TI_CONFIG_H
 #define TI_CONFIG_H
 

@@ -1,11 +1,12 @@
 /* Whether other programs want the cores that this process runs on.
  *
  * A thread that yields to one of them waits for a whole time slice, and on new kernels for longer each time; one that
- * sleeps is let in soon after it is woken. So threads that wait sleep at once for a while, when a yield took long and
- * the process got less of the machine than its contexts may expect. Threads of this process are no crowd, since what
- * they use counts as the process's; nor are nodes of the same run, which each expect their part only.
+ * sleeps gets a core soon after it is woken. So threads that wait sleep at once for a while, when a yield took long and
+ * the process got less processor time than its contexts may expect. Threads of this process do not count as others,
+ * since the time that they use is the process's own; nor do nodes of the same run, each of which expects only its part
+ * of the machine.
  *
- * Of the whole process, as its processor time is. Any thread. */
+ * Processor time is that of the whole process, and so is the answer. Any thread. */
 #ifndef TI_CROWD_H
 #define TI_CROWD_H
 

@@ -1,8 +1,9 @@
-/* The first error of a context that happened later, on whatever thread: kept, printed once, returned by every later
- * call.
+/* The first error of a context that happened after a call had returned, on whatever thread: kept, printed once,
+ * returned by every later call.
  *
- * A wrong kernel usually fails on all nodes at about the same time. So that its sentence is printed once, nodes end
- * the job in the order of their numbers: the first one prints it and ends the job before the others have their turn. */
+ * A wrong kernel usually fails on all nodes at about the same time. So that its sentence is printed once, nodes end the
+ * job in the order of their numbers: the first one prints it and ends the job before the others have their turn. Any
+ * thread. */
 #ifndef TI_FAILURE_H
 #define TI_FAILURE_H
 

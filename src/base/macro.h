@@ -1,4 +1,4 @@
-/* Small macros and arithmetic that every file may use. */
+/* Small macros and integer arithmetic that every file may use. Any thread. */
 #ifndef TI_MACRO_H
 #define TI_MACRO_H
 

@@ -4,10 +4,11 @@
  * counts, per peer, what it sent since the last *sync point*: a message that completes only when its receive has
  * started. The message that crosses half the limit becomes the sync point; when it completes, everything sent up to it
  * counts as received. Until then, messages with higher counters that would cross the limit wait, in the order of their
- * counters. Those with lower counters never wait: the receive of the sync point may hang on them, and only on them, so
- * there is no deadlock. Messages of half the limit or more are always sent in that way and are not counted.
+ * counters. Those with lower counters never wait: the receive of the sync point may depend on them, and only on them,
+ * so there is no deadlock. Messages of half the limit or more are always sent in that way and are not counted.
  *
- * Counting only: who sends, and keeps what waits, does the rest. Owned by its user. */
+ * Counting only: comm/mpi/comm.c sends, and keeps what waits; sim/early.c does the same in simulations. Owned by one
+ * communicator, touched by its thread only. */
 #ifndef TI_EARLY_H
 #define TI_EARLY_H
 

@@ -1,5 +1,5 @@
-/* What stands in for comm/mpi/comm.c in a build without MPI: a run has one node, and a launcher's environment means
- * nothing. Any thread. */
+/* What a build without MPI has instead of comm/mpi/create.c and start.c: see comm.h. A run has one node, and what
+ * launchers of MPI say in the environment is ignored. Any thread. */
 #include "comm/comm.h"
 
 #include <stdio.h>

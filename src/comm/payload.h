@@ -1,4 +1,4 @@
-/* Payloads of messages (comm.h) as one run of bytes. */
+/* Payloads of messages (comm.h) packed into one run of bytes, and unpacked. Pure functions; any thread. */
 #ifndef TI_PAYLOAD_H
 #define TI_PAYLOAD_H
 

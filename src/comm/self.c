@@ -1,4 +1,4 @@
-/* The communicator of a run with one node, and of a dry run, which plans as one node of many.
+/* The communicator of a run with one node, and of a dry run, which plans as one node of many: see comm.h.
  *
  * There is nobody to talk to: with one node planners make no message, and a dry run's executor starts none. One that is
  * started nevertheless is a bug and ends the process. Barriers are kept in the order of their start and all complete at

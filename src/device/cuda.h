@@ -1,7 +1,8 @@
 /* CUDA devices: everything that the rest of tacit knows of them.
  *
  * libcuda.so.1, the driver, is loaded when the first device is asked for, and NVRTC, its compiler, when the first
- * kernel comes as text: one binary runs with and without them. No header of CUDA is needed to build this. */
+ * kernel comes as text: one binary runs with and without them. No header of CUDA is needed to build this. Devices are
+ * created and connected by the thread that creates the context; facts: any thread. */
 #ifndef TI_CUDA_H
 #define TI_CUDA_H
 

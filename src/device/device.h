@@ -95,15 +95,15 @@ typedef struct ti_device_ops {
      * this returns. NULL, or the device has not been connected with those of other nodes: it cannot. */
     void (*exchange)(ti_device *device, const ti_device_exchange *x, uint64_t token);
     int (*poll)(ti_device *device, uint64_t *tokens, int max);
-    /* The next copy or launch begins when an operation of `other`, of the same kind, has ended that was started and
-     * that no poll has told of; it may be told of sooner than that one. False: this cannot be, and nothing is awaited
-     * any more. NULL: the device has no such thing. */
+    /* The next copy or launch begins when the operation `token` of `other`, a device of the same kind, has ended; it
+     * was started, and no poll has reported it. The later one may be reported sooner. False: this cannot be, and
+     * nothing is awaited any more. NULL: the device has no such thing. */
     bool (*await)(ti_device *device, ti_device *other, uint64_t token);
     int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
-    /* A kernel that waits for no more than one that was launched: whoever ends that one starts it, and both complete in
-     * this order. Of the latter, whether one may follow it now; then launch what follows: false if it came too late, or
-     * is not short enough, and nothing has happened. And: whoever ends it is to look for what else waits for it. All
-     * three NULL: the device has no such thing. */
+    /* A kernel that waits for nothing but `first`, which was launched, may follow it: whoever ends `first` starts it,
+     * and both complete in this order. may_be_followed: whether a kernel may follow `first` now. follow: launch `job`
+     * so; false: `first` has ended already, or `job` is not short enough, and nothing has happened. tell: whoever ends
+     * `first` is to look for what else waits for it. All three NULL: the device has no such thing. */
     bool (*may_be_followed)(ti_device *device, const ti_device_kernel *first);
     bool (*follow)(ti_device *device, ti_device_kernel *first, ti_device_kernel *job);
     void (*tell)(ti_device *device, ti_device_kernel *first);

@@ -1,8 +1,8 @@
 /* How long kernels took: see length.h.
  *
- * A hash leads to a cache line of places, one of which the kernel has; where all are taken, it gets the one that was
- * given away the longest time ago. What a worker notes of a kernel that has lost its place is dropped: the name is in
- * the word that it would replace. */
+ * A hash of the kernel selects a cache line of places, one of which is the kernel's. Where all are taken, it gets the
+ * one that was given away the longest time ago. What a worker notes of a kernel that has lost its place is dropped: the
+ * kernel's name is part of the word that the worker would replace. */
 #include "device/length.h"
 
 #include "base/hash.h"

@@ -2,7 +2,7 @@
  *
  * libOpenCL.so.1 is loaded when the first device is asked for, so one binary runs with and without it. The devices of a
  * node are on one platform, and share a context (device/opencl/session.h). In builds without OpenCL's headers there are
- * none (device/opencl/none.c). */
+ * none (device/opencl/none.c). Devices are created by the thread that creates the context; facts: any thread. */
 #ifndef TI_OPENCL_H
 #define TI_OPENCL_H
 

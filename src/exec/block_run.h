@@ -1,6 +1,6 @@
-/* One part of a kernel in blocks: the kernel is called for each block with results of its own, which are combined along
- * the fixed tree (ir/block_tree.h) as soon as siblings are there. Worker threads; reads nothing that anybody changes
- * meanwhile. */
+/* One part of a kernel in blocks (TACIT_REPRODUCIBLE): the kernel is called for each block with results of its own,
+ * which are combined along the fixed tree (ir/block_tree.h) as soon as siblings are there. Worker threads; reads only
+ * what stays as it is until the kernel has completed. */
 #ifndef TI_BLOCK_RUN_H
 #define TI_BLOCK_RUN_H
 

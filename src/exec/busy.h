@@ -1,8 +1,9 @@
 /* How long accelerators are busy with kernels that somebody measures, and how many items these have.
  *
  * Their drivers run several kernels of a device at a time, so a device counts as busy from the launch of one until all
- * have been seen to end; then it tells what it did. While a launch takes long, because a kernel is compiled, nobody
- * sees others end: what was under way then is not told. Executor role; the times are the caller's. */
+ * have been seen to end; then time and items are reported (`done`). A launch that takes long, because a kernel is
+ * compiled, keeps the executor from seeing others end: what was under way then is not reported. Executor role; the
+ * times are the caller's. */
 #ifndef TI_BUSY_H
 #define TI_BUSY_H
 

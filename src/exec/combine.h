@@ -1,4 +1,5 @@
-/* Combining the slots of a reduction. Workers and the executor role, each with elements of its own. */
+/* Combining the partial results of a reduction, which lie in slots of its staging memory. Workers and the executor
+ * role, each with elements of its own. */
 #ifndef TI_COMBINE_H
 #define TI_COMBINE_H
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT = 4 };
-/* Slots of so many bytes are combined by the workers. */
+/* From so many bytes on, slots are combined by the workers. */
 enum { COMBINE_BYTES = 64 * 1024 };
 
 struct ti_executor {
@@ -120,7 +120,8 @@ static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
 
 /* ---- kernels */
 
-/* No worker is taken: whatever this task waits for, workers and network go on, and so do tasks of other groups. */
+/* On a thread of its own, so that no worker is taken: whatever this task waits for, workers and network go on, and so
+ * do tasks of other groups. */
 static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
     ti_device *thread = ti_host_threads_of(&ex->host_threads, kernel->launch.group, &ex->is.progress->lot,
@@ -141,7 +142,7 @@ static ti_job *job_of(ti_executor *ex, const ti_instruction *i)
     return ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
 }
 
-/* Items of a kernel that is measured; 0: it is not. */
+/* How many items the kernel has, if TACIT_BALANCE measures it; else 0. */
 static uint64_t measured_items(const ti_executor *ex, const ti_instruction *i)
 {
     const bool counts = i->kind == TI_INSTRUCTION_KERNEL && ti_system_is_accelerator(ex->is.system, i->device) &&
@@ -219,7 +220,7 @@ static void follow_all(ti_executor *ex, ti_engine_slot *slot)
     }
 }
 
-/* What has come waits for kernels whose ends nobody would look at soon. */
+/* The instruction waits for kernels that others follow: whoever ends those is to look for what else waits for them. */
 static void tell(ti_executor *ex, const ti_instruction *i)
 {
     for (uint32_t k = 0; k < i->deps; k++) {
@@ -254,7 +255,7 @@ static void count_bytes(ti_executor *ex, size_t add, size_t sub)
     atomic_store_explicit(&ex->is.progress->buffer_bytes, ex->buffer_bytes, memory_order_relaxed);
 }
 
-/* New memory, or more of an allocation whose users are all done. */
+/* New memory; or, if the allocation grows, more memory for the old one, whose users have all completed. */
 static tacit_status find_memory(ti_executor *ex, const ti_instruction *i, void **address)
 {
     ti_device *device = device_of(ex, i);
@@ -378,7 +379,7 @@ static void find_slots(ti_executor *ex, const ti_combination *c, char **slots, c
     *to = c->is_root ? ti_allocation_table_base(&ex->table, &c->to) : NULL;
 }
 
-/* Workers share what is long. */
+/* Large results are combined by the workers together, small ones here. */
 static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;

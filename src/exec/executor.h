@@ -1,5 +1,6 @@
-/* The executor: starts ready instructions, notices completed ones. The only code that calls the communicator and the
- * devices.
+/* The executor: starts ready instructions, notices completed ones. While instructions are under way it is the only code
+ * that starts operations of the communicator and of devices. (Besides, nodes form sums where all of them wait, and send
+ * notes: run/agreement.h. The runtime opens and ends both, and lends threads to host devices.)
  *
  * One step polls devices and network, retires what is complete, starts messages, copies and allocations that are ready,
  * and hands kernels to the device as long as it has room, so that the rest can still be reordered by priority. Nothing

@@ -1,6 +1,5 @@
 /* Threads for collective host tasks: one for each of their groups that has had a task, so that a kernel may wait for
- * the other nodes while workers, the network and tasks of other groups go on. A zeroed one has none. The executor role.
- */
+ * the other nodes while workers, the network and tasks of other groups go on. A zeroed one has none. Executor role. */
 #ifndef TI_HOST_THREADS_H
 #define TI_HOST_THREADS_H
 

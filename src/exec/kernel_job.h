@@ -1,6 +1,4 @@
-/* What a device is given for a kernel instruction: the views of its parts, and how it may be cut.
- *
- * Executor role. */
+/* What a device is given for a kernel instruction: the views of its parts, and how it may be cut. Executor role. */
 #ifndef TI_KERNEL_JOB_H
 #define TI_KERNEL_JOB_H
 

@@ -1,9 +1,9 @@
 /* Sends that are ready: those of one payload become one broadcast, and the urgent ones leave first.
  *
- * The planner numbers the contents that sends carry (plan/track/sent.h). Those of one number and the same boxes
- * that have not left yet leave together. So the sender finds its broadcasts without being told who reads what (paper:
- * Denis et al. 2020, section 3.1). A send that is planned too late for that leaves by itself. How many contents had
- * such a send is counted with little memory, since each send knows how many came before it. Executor role. */
+ * The planner numbers the contents that sends carry (plan/track/sent.h). Those of one number and the same boxes that
+ * have not left yet leave together. So the sender finds its broadcasts without being told who reads what (paper: Denis
+ * et al. 2020, section 3.1). A send that is planned too late for that leaves by itself. The contents that had such a
+ * send are counted; that takes little memory, since each send knows how many came before it. Executor role. */
 #ifndef TI_OUTBOX_H
 #define TI_OUTBOX_H
 

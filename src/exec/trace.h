@@ -1,4 +1,5 @@
-/* Instructions as records of a traced run. Executor role. */
+/* Instructions as records of a traced run (trace/record.h): when each started and ended, and what made it ready.
+ * Executor role. */
 #ifndef TI_EXEC_TRACE_H
 #define TI_EXEC_TRACE_H
 

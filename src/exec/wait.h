@@ -1,4 +1,5 @@
-/* What a node waits for, in words: for the watchdog. */
+/* What a node waits for, in words: sentences for the watchdog (run/watchdog.h) about instructions that have been
+ * started. Executor role. */
 #ifndef TI_WAIT_H
 #define TI_WAIT_H
 

@@ -2,7 +2,7 @@
  *
  * Invariants (ti_region_map_is_valid): all leaves lie at height 0; the box of a child is exactly the bounding box of
  * its boxes; every tree node but the root has 4 to 16 boxes, an inner root at least 2; leaves are sorted by box, so
- * that what a map of one leaf answers is already in order. */
+ * that what a map of one leaf answers is already in order. One thread at a time. */
 #ifndef TI_REGION_MAP_IMPL_H
 #define TI_REGION_MAP_IMPL_H
 

@@ -1,10 +1,10 @@
-/* Briefs: tasks on tiles that run on another node, in few words.
+/* Briefs: short records of tasks on tiles that run on another node.
  *
  * Nearly all tasks of a tiled program run elsewhere, and all that this node has to know of them is who reads and who
- * writes which tiles. As a task with a shape of its own one of three accesses takes 700 bytes, which have left the
- * caches when the next stage reads them; a brief takes 208. It is the beginning of a ti_task of kind TI_TASK_BRIEF,
- * whose shape is a form (api/tile.h): all but node, tiles and arguments. These lie behind it. Whoever has to know more
- * makes a task of it. Lives as long as a task. */
+ * writes which tiles. As a task with a shape of its own, one with three accesses takes 700 bytes, which have left the
+ * caches when the next stage reads them; a brief takes 208. A brief is the beginning of a ti_task, of kind
+ * TI_TASK_BRIEF. Its shape is a form (api/tile.h), which has all but node, tiles and arguments; these lie behind it. A
+ * stage that has to know more makes a task of it. Lives as long as a task, immutable. Any thread. */
 #ifndef TI_BRIEF_H
 #define TI_BRIEF_H
 

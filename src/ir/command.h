@@ -1,4 +1,5 @@
-/* A command: this node's share of a task, or a transfer. Plain data, immutable once the command graph has returned it.
+/* A command: this node's share of a task, or a transfer. Plain data, immutable once the command graph has returned it:
+ * any thread.
  *
  * Lives in the command graph's arena until the horizon after it has been executed. */
 #ifndef TI_COMMAND_H

@@ -1,8 +1,8 @@
 /* An instruction: one step of one node in its memories and on its lanes. Plain data, immutable once the instruction
- * graph has returned it.
+ * graph has returned it: any thread.
  *
- * Lives in the instruction graph's arena until the horizon after it has been executed. Dependencies are ids of
- * earlier instructions; a horizon or epoch waits for all instructions before it without naming them. */
+ * Lives in the instruction graph's arena until the horizon after it has been executed. Dependencies are ids of earlier
+ * instructions; a horizon or epoch waits for all instructions before it without naming them. */
 #ifndef TI_INSTRUCTION_H
 #define TI_INSTRUCTION_H
 

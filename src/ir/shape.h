@@ -1,10 +1,11 @@
-/* A shape: everything that two submissions of a loop have in common, which is all but their arguments. Immutable.
+/* A shape: everything that two submissions of a loop have in common, which is all but their arguments. Immutable: any
+ * thread.
  *
- * A task is a shape, an id and arguments. Descriptions that come again are interned (api/shapes.h): equal ones point
- * to one shape, which has a serial that no other shape ever has, and a number, by which each stage keeps a table of
- * what it knows of the shape. A number is given anew only when every task of the shape has been executed. Whoever
- * finds another serial in its table than it kept has to forget. What comes once has a shape of its own, with serial
- * 0, beside the task. */
+ * A task is a shape, an id and arguments. Descriptions that come again are interned (api/shapes.h): equal ones point to
+ * one shape, which has a serial that no other shape ever has, and a number, by which each stage keeps a table of what
+ * it knows of the shape. A number is given to another shape only when every task of the first has been executed. A
+ * stage that finds another serial in its table has to forget that entry. A description that comes once has a shape of
+ * its own, with serial 0, beside the task. */
 #ifndef TI_SHAPE_H
 #define TI_SHAPE_H
 

@@ -1,5 +1,5 @@
-/* A flag that the executor sets once and the application waits for: the value of a fence is there, initial data were
- * copied. */
+/* A flag that the application thread waits for: the value of a fence is there, initial data have been copied, or the
+ * fence of a host object has run. Set with the executor role, or by the worker that runs a host object's fence. */
 #ifndef TI_SIGNAL_H
 #define TI_SIGNAL_H
 

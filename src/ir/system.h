@@ -1,8 +1,11 @@
-/* What the planners may know of the machine: numbers, and where to report what they find. Constant during a run, but
- * for what `shares` points to; the same on all nodes but for `node`, devices and memories.
+/* What the planners may know of the machine: numbers, and where to report what they find. The same on all nodes but for
+ * `node`, devices and memories.
  *
- * Memory 0 is the host's. Devices either all share it (memories is 1), or the first `sharing` do and each other has
- * one of its own. Host devices come first; device 0 is one of them, and serves the host's memory. */
+ * Constant while anything is planned: any thread. Only where all nodes wait for each other and nothing is planned do
+ * `latency_tasks`, `latency_staged` (run/tune.h) and what `shares` points to (run/shares.h) change.
+ *
+ * Memory 0 is the host's. Devices either all share it (memories is 1), or the first `sharing` do and each other has one
+ * of its own. Host devices come first; device 0 is one of them, and serves the host's memory. */
 #ifndef TI_SYSTEM_H
 #define TI_SYSTEM_H
 

@@ -1,4 +1,5 @@
-/* A task: one submission, the same on every node. Plain data, immutable once the task graph has returned it.
+/* A task: one submission, the same on every node. Plain data, immutable once the task graph has returned it: any
+ * thread.
  *
  * Lives in the task graph's arena until the horizon after it has been executed. */
 #ifndef TI_TASK_H
@@ -71,7 +72,7 @@ typedef struct ti_task {
     const uint64_t *dep; /* ids of earlier tasks: the task graph */
     const void *args;
     /* A brief has nothing from here on. */
-    uint64_t again; /* a step of a cycle of the task graph, or 0: see below */
+    uint64_t again; /* a step of a cycle of the task graph, or 0: see above */
     uint32_t forwards;
     uint32_t edges;
     bool writes_new; /* maybe: elements that nobody wrote before */

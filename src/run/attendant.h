@@ -5,8 +5,8 @@
  * as long as that moves something. Where it is known when something is due, it wakes a little later, by a timer that
  * the others set: it is there if they are in kernels, and takes no time of theirs if they see to it themselves. A few
  * times per TACIT_WATCHDOG it looks for kernels that do not end. When no message has been under way for some
- * milliseconds, it sleeps until somebody calls it, or until the next such look. It takes no time of kernels but what a
- * look takes. */
+ * milliseconds, it sleeps until somebody calls it, or until the next such look. All that it takes from kernels is the
+ * time of its looks. Started and stopped by the application thread; it looks with the executor role. */
 #ifndef TI_ATTENDANT_H
 #define TI_ATTENDANT_H
 

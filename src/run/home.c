@@ -1,12 +1,14 @@
-/* Where roles are at home: with the program's thread, or with the workers.
+/* Where roles are at home, with the application thread or with the workers: see impl.h.
  *
  * A role that moves to another core takes longer there than a short task: all that it needs was written by the core
  * that had it before. Idle workers would be faster to see what there is to do, and so take a role each time from a
- * thread that needs its result a moment later. So each role is at home on one side, and the other side leaves it alone
- * unless its work lies still: then who has it computes, or is elsewhere in the program.
+ * thread that needs its result a moment later. So each role is at home on one side. The other side leaves it alone
+ * unless the role's work has not moved for some microseconds: then whoever has the role at home computes, or is
+ * elsewhere in the program.
  *
- * When the program waits for results, both roles are its own, and stay so until a worker finds work that lies still.
- * When it only waits for workers to catch up, it plans, and they execute. Only the mode shared has homes. */
+ * When the program waits for results, both roles are its own, and stay so until a worker finds work that has not moved.
+ * When it only waits for workers to catch up, it plans, and they execute. Only the mode shared has homes. Any thread.
+ */
 #include "run/impl.h"
 
 #include "base/clock.h"

@@ -1,5 +1,12 @@
-/* What a runtime is, for the sources that make it up: roles.c, what threads do that plan and execute; runtime.c, the
- * application's calls, which help with that, and begin and end of all. */
+/* The state of a runtime, for the sources that make it up:
+ *
+ *   runtime.c  the application's calls: creation, submission, waiting, the end
+ *   waiting.c  what the application thread does while it waits
+ *   roles.c    what threads do that plan and execute
+ *   home.c     which threads leave which role to others
+ *   reports.c  counters, advice and reports
+ *
+ * Which thread calls a function is said above it, or above its group. */
 #ifndef TI_RUN_IMPL_H
 #define TI_RUN_IMPL_H
 

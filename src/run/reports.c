@@ -1,4 +1,4 @@
-/* The runtime of one node, what it tells of its run: counters, facts for advice, graphs, reports. See runtime.h.
+/* What the runtime of one node tells of its run: counters, facts for advice, graphs, reports. See runtime.h.
  *
  * Called by the application thread, which takes a role where a stage knows the answer. */
 #include "run/counters.h"

@@ -6,9 +6,9 @@
  * enters planning but in ti_tune_choose, where all nodes wait for each other and nothing is planned: they take the mean
  * of all of them, so all choose the same. Choices are logged in the form in which the setting repeats them.
  *
- * The cost model is that of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, with what is hidden. A
- * window of b tasks has N b + R items on a node, R of them redundant. E of all do not wait for messages, A of these
- * come before what is sent. With the latency a and the time g of an item on the whole node, a task takes
+ * The cost model is that of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, less what computing
+ * hides. A window of b tasks has N b + R items on a node, R of them redundant. E of all do not wait for messages, A of
+ * these come before what is sent. With the latency a and the time g of an item on the whole node, a task takes
  *
  *     T(b) = (max(a + A g, E g) + (N b + R - E) g) / b + c,
  *

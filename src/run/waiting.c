@@ -1,4 +1,5 @@
-/* What the program's thread does while it waits in a call: whatever role is free, and its part of kernels. */
+/* What the application thread does while it waits in a call: it takes whatever role is free, and runs its part of
+ * kernels. See impl.h. Application thread. */
 #include "run/impl.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* What simulated accelerators were given behind others, which have ended by now: first in, first out. See behind.c. */
+/* Part of sim/impl.h: the state of behind.c. Lists of kernels and copies that a simulated accelerator was given before
+ * those that they wait for had ended, and that may begin now, first in, first out. One thread. */
 #ifndef TI_SIM_BEGUN_H
 #define TI_SIM_BEGUN_H
 

@@ -1,4 +1,4 @@
-/* What simulated accelerators are given behind others: see behind.h. */
+/* What simulated accelerators are given early, behind others: see behind.h. */
 #include "sim/behind.h"
 
 #include <string.h>

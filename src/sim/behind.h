@@ -1,6 +1,6 @@
-/* What simulated accelerators are given behind others, before these have ended: kernels and copies that wait for
- * nothing but what such devices have been given, as in a run (exec/engine.h). Their launch goes on meanwhile. Part of
- * the simulator; start.c and complete.c call it. */
+/* What simulated accelerators are given early: kernels and copies that wait only for others that such a device has been
+ * given already, as in a run (exec/engine.h). They are queued behind these, and the time of their launch passes
+ * meanwhile. Part of the simulator; start.c and complete.c call it. One thread. */
 #ifndef TI_SIM_BEHIND_H
 #define TI_SIM_BEHIND_H
 

@@ -1,4 +1,4 @@
-/* The end of an instruction on a simulated node, and its application thread, which may have waited for it. See
+/* The end of an instruction on a simulated node; and its application thread, which may have waited for that. See
  * impl.h. */
 #include "sim/behind.h"
 #include "sim/network.h"

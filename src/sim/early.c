@@ -1,5 +1,5 @@
-/* The limit on early bytes of a simulated node: see impl.h, comm/early.h. A live run does the same in comm/mpi/comm.c.
- */
+/* The limit on early bytes of a simulated node: see network.h, and comm/early.h for the rule. A live run does the same
+ * in comm/mpi/comm.c. */
 #include "sim/network.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* Shared by the files of the simulator. Not for others. */
+/* The state of a simulated cluster and of its nodes, and the functions by which the sources of sim/ call each other.
+ * Those of messages are in network.h. Not for others; the outside is cluster.h. One thread. */
 #ifndef TI_SIM_IMPL_H
 #define TI_SIM_IMPL_H
 

@@ -1,4 +1,5 @@
-/* What simulated nodes do with messages. Not for others than the simulator. */
+/* What simulated nodes do with messages: the network itself, its progress, the limit on early bytes, broadcasts. Not
+ * for others than the simulator. One thread. */
 #ifndef TI_SIM_NETWORK_H
 #define TI_SIM_NETWORK_H
 

@@ -1,4 +1,4 @@
-/* The time of a simulated node, which all its parts use. See impl.h. */
+/* Events and threads' time of a simulated node, which all parts of the simulator use. See impl.h. */
 #include "sim/impl.h"
 
 #include "base/check.h"

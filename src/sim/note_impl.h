@@ -1,4 +1,4 @@
-/* Part of sim/impl.h: the records of a simulated run, which sim/note.c makes. Not for others. */
+/* Part of sim/impl.h: the records of a simulated run, which sim/note.c makes. Not for others. One thread. */
 #ifndef TI_SIM_NOTE_IMPL_H
 #define TI_SIM_NOTE_IMPL_H
 

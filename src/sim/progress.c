@@ -1,8 +1,8 @@
-/* Who looks after messages while kernels run: see impl.h.
+/* Who looks after messages while kernels run: see network.h.
  *
- * With a thread for messages they move at once. Where threads are shared, or there is one only, whatever this node
- * has to do for messages (answer a request, send the data, notice what has arrived or left) waits while all its workers
- * are in kernels: until one of them is through, or the attendant looks (run/attendant.c). Whoever looks finds all that
+ * With a thread for messages they move at once. Where threads are shared, or there is one only, whatever this node has
+ * to do for messages (answer a request, send the data, notice what has arrived or left) waits while all its workers are
+ * in kernels: until one of them is through, or the attendant looks (run/attendant.c). Whoever looks finds all that
  * waits. What that takes is the executor's time, or the attendant's; inline, the executor's is that of all other work
  * of the node. */
 #include "sim/network.h"

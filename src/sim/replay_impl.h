@@ -1,4 +1,5 @@
-/* A recorded run that is followed by simulated nodes: between the files of sim/. Included by impl.h. */
+/* Part of sim/impl.h: simulated nodes that follow a recorded run, which sim/replay.c and sim/replay_start.c implement.
+ * Not for others; the outside is replay.h. One thread. */
 #ifndef TI_SIM_REPLAY_IMPL_H
 #define TI_SIM_REPLAY_IMPL_H
 

@@ -1,4 +1,4 @@
-/* Collectives of simulated nodes: each node takes the steps of a schedule (sim/schedule.h) by messages. */
+/* Collectives of simulated nodes: each node takes the steps of a schedule (sim/schedule.h) by messages. See impl.h. */
 #include "sim/network.h"
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* How an instruction is carried out on a simulated node, and what time that takes. */
+/* How ready instructions start on a simulated node, in which order, and how long they take: see impl.h. Their ends are
+ * in complete.c. */
 #include "sim/network.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-/* Messages of a simulated node's instructions: see impl.h.
+/* Messages of a simulated node's instructions: see network.h.
  *
  * They do what the executor and the network of a run do: sends that are ready together leave by the executor's own
  * outbox, and those of one payload as a broadcast by the network's own relay (comm/relay.h). Here is what the relay

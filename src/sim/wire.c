@@ -1,4 +1,4 @@
-/* Messages between simulated nodes, by LogGP: see platform.h for the numbers.
+/* Messages between simulated nodes, by LogGP: see network.h, and platform.h for the numbers.
  *
  * A short message enters the network at once. A long one first asks its receiver, who answers when it has posted the
  * receive and its executor is free. On the other side a message also occupies a port, so that many senders to one node

@@ -1,5 +1,6 @@
-/* How far the clocks of nodes are apart: node 0 asks each of them several times what its clock shows, by notes, and
- * takes the answer that came fastest (Cristian: Probabilistic Clock Synchronization, 1989). */
+/* How far the clocks of nodes are apart: node 0 asks each of them several times what its clock shows, by notes
+ * (comm/comm.h), and takes the answer that came fastest (Cristian: Probabilistic Clock Synchronization, 1989).
+ * Application thread, at the start and at the end of a traced run. */
 #ifndef TI_CLOCK_SYNC_H
 #define TI_CLOCK_SYNC_H
 

@@ -1,5 +1,5 @@
 /* Why an edge between tasks is no collective, in words, and what can be done: see explain.h. doc/collectives.md has an
- * entry for every sentence (tests/cli/explain_page_test.py compares them). */
+ * entry for every sentence (tests/cli/explain_page_test.py compares them). Pure functions; any thread. */
 #include "trace/explain.h"
 
 #include "base/check.h"

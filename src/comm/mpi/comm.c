@@ -1,4 +1,5 @@
-/* The communicator over MPI.
+/* The communicator over MPI, its operations: see comm/comm.h, and state.h for what it knows. How one is created:
+ * create.c.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
  * MPI_COMM_WORLD or of the application's communicator (start.c). Payloads travel in place where they can (wire.c).

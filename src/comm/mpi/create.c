@@ -1,4 +1,8 @@
-/* How a communicator over MPI begins. */
+/* Creating a communicator over MPI: see comm/comm.h for the calls, state.h for what is filled in.
+ *
+ * start.c says on which processes. Then all of them together duplicate MPI's communicator, once for each purpose
+ * (messages, collectives, kernels, broadcasts), compare their settings, and measure collectives if they are asked to.
+ * Each call waits for all processes. The thread that creates the context. */
 #include "base/check.h"
 #include "base/cores.h"
 #include "comm/mpi/guard.h"

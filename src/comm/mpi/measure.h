@@ -1,6 +1,6 @@
 /* Which collectives MPI carries out faster than messages between pairs: measured on contiguous memory when a context
- * starts, the same answer on all nodes. Takes up to 99 collectives of up to 256 KiB per node. Executor role, before any
- * other message. */
+ * starts, the same answer on all nodes. Takes up to 99 collectives of up to 256 KiB per node. The thread that creates
+ * the communicator, before any other message. */
 #ifndef TI_MPI_MEASURE_H
 #define TI_MPI_MEASURE_H
 

@@ -2,8 +2,8 @@
  *
  * MPI_Ialltoallw takes a datatype for every pair and sends a message each; MPI_Ialltoall may send fewer for small
  * pieces, by way of other nodes. Whether a collective is one of these follows from it alone, so that all nodes agree.
- * What lies where is kept with the share, relative to the exchange's base; the memory of an operation that is under way
- * is lent by a list of those that are not. Executor role. */
+ * What lies where is kept with the share, relative to the exchange's base. Memory to pack into is used again when the
+ * operation that had it has ended (`spare`). Executor role. */
 #ifndef TI_MPI_PACKED_H
 #define TI_MPI_PACKED_H
 

@@ -1,7 +1,8 @@
-/* What a communicator over MPI does for broadcasts (comm/relay.h).
+/* What a communicator over MPI does for broadcasts: the operations that comm/relay.h asks for. Declared in state.h.
  *
- * Frames and segments travel on a communicator of their own, frames with tag 0 and received from anybody, segments with
- * the channel of their receiver. A receive that is posted and whose message comes through a relay is cancelled. */
+ * Frames and segments travel on an MPI communicator of their own, frames with tag 0 and received from anybody, segments
+ * with the channel of their receiver as tag. A receive that is posted and whose message comes through a relay is
+ * cancelled. */
 #include "base/check.h"
 #include "comm/mpi/guard.h"
 #include "comm/mpi/state.h"

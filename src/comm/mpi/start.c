@@ -1,4 +1,5 @@
-/* How a communicator over MPI begins: see start.h. Nothing here waits for other processes. */
+/* On which processes a communicator over MPI is created, and MPI_Init_thread where the application has not called it:
+ * see start.h. Nothing else here waits for other processes. */
 #include "comm/mpi/start.h"
 
 #include "comm/launched.h"

@@ -1,8 +1,8 @@
-/* How a communicator over MPI begins: MPI is initialised here, or the application has done it and says with which
- * processes.
+/* On which processes a communicator over MPI is created (create.c does that), and who initialises MPI: it is done here,
+ * or the application has done it and gives a communicator.
  *
- * What the thread level allows follows from who initialised MPI: if the application did, it also calls MPI. Any
- * thread. */
+ * What the thread level allows follows from who initialised MPI: if the application did, it also calls MPI. Any thread.
+ */
 #ifndef TI_MPI_START_H
 #define TI_MPI_START_H
 

@@ -1,5 +1,5 @@
-/* The inside of the communicator over MPI, for the sources that are part of it: comm.c, which carries out operations,
- * create.c, which begins, and relays.c, which carries broadcasts. Called by one thread at a time. */
+/* What a communicator over MPI knows, for the sources that make it up: comm.c, which carries out operations, create.c,
+ * which creates it, and relays.c, which carries broadcasts. Called by one thread at a time. */
 #ifndef TI_MPI_STATE_H
 #define TI_MPI_STATE_H
 

@@ -1,4 +1,4 @@
-/* Sentences: see report.h. Any worker. */
+/* Sentences: see report.h. */
 #include "device/bounds/report.h"
 
 #include "base/strbuf.h"

@@ -1,5 +1,5 @@
 /* The sentences of the bounds check: what was touched, by which access, and the cure. Each becomes the failure of the
- * run. */
+ * run. Any worker. */
 #ifndef TI_BOUNDS_REPORT_H
 #define TI_BOUNDS_REPORT_H
 

@@ -1,4 +1,5 @@
-/* A CUDA device: streams of kernels and copies, and the events that tell of their end.
+/* A CUDA device, its table of operations: see cuda.h, and device.h for the rules. Streams of kernels and copies, and
+ * the events that tell of their end.
  *
  * A device has several streams for kernels, so that small ones run side by side, and one each for copies from the host,
  * to it, and among devices, so that these go on meanwhile, and for collectives (nccl.h). Events are polled, the oldest

@@ -1,8 +1,8 @@
-/* What every CUDA program begins with, before the macros of views and items (device/kernel_text.c): names that OpenCL C
- * has and CUDA C does not, and the indices of work-items.
+/* The text that every CUDA program begins with, before the macros of views and items (device/kernel_text.c): see
+ * program.h. It has names that OpenCL C has and CUDA C does not, and the indices of work-items.
  *
  * Dynamic shared memory is no parameter of CUDA's kernels. TACIT_SCRATCH is one all the same, of a type that stands for
- * it, so that parameters are the same in both languages. */
+ * it, so that parameters are the same in both languages. A constant. */
 #include "device/cuda/program.h"
 
 const char *const ti_cuda_prelude =

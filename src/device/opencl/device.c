@@ -1,4 +1,5 @@
-/* An OpenCL device: queues of kernels and copies, and the events that tell of their end.
+/* An OpenCL device, its table of operations: see opencl.h, and device.h for the rules. Queues of kernels and copies,
+ * and the events that tell of their end.
  *
  * A device has two in-order queues for kernels, so that small ones run side by side where the driver can do that, and
  * one for copies in each direction, which go on meanwhile. Events are polled, the oldest one of each queue; a blocking

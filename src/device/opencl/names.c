@@ -1,4 +1,4 @@
-/* The names of OpenCL's errors, for messages. Any thread. */
+/* The names of OpenCL's errors, for messages: see session.h. Any thread. */
 #include "device/opencl/session.h"
 
 #define ERRORS(X)                                                                                                      \

@@ -1,4 +1,5 @@
-/* What every OpenCL program begins with, before the macros of views and items (device/kernel_text.c). */
+/* The text that every OpenCL program begins with, before the macros of views and items (device/kernel_text.c): see
+ * session.h. A constant. */
 #include "device/opencl/session.h"
 
 const char *const ti_opencl_prelude =

@@ -1,7 +1,7 @@
-/* Kernels in OpenCL C, compiled: once for all devices of the session, when a task first needs them, and kept; also on
- * disk, for later runs (device/kernel_cache.h).
+/* Kernels in OpenCL C, compiled: see session.h. A program is compiled once for all devices of the session, when a task
+ * first needs it, and kept; also on disk, for later runs (device/kernel_cache.h).
  *
- * Texts are known by their addresses: tacit_kernel promises that they stay as they are. */
+ * Texts are known by their addresses: tacit_kernel promises that they stay as they are. Executor role. */
 #include "device/opencl/session.h"
 
 #include "base/log.h"

@@ -1,10 +1,12 @@
-/* The command graph, bundles: in a window that is planned in stages (stage.c), everything that this node sends to
- * another one is one message, and everything that it receives from it is one, too. Each transfer remains a command in
- * its place, so versions and trackers see what they would see without bundles. Its data are packed into memory of the
- * bundle when its task comes, and unpacked from there by the receiver: so later tasks may overwrite what has been
- * packed, and what arrives does not overwrite what is still read.
+/* The command graph, bundles: see pure.h. In a window that is planned in stages (plan/lookahead/stage.c), everything
+ * that this node sends to another one is one message, and everything that it receives from it is one, too.
  *
- * Sender and receiver plan the same transfers, in the same order, so they count the same parts. */
+ * Each transfer remains a command in its place, so versions and trackers see what they would see without bundles. Its
+ * data are packed into memory of the bundle when its task comes, and unpacked from there by the receiver: so later
+ * tasks may overwrite what has been packed, and what arrives does not overwrite what is still read. How they are
+ * packed: plan/stream/bundle.c.
+ *
+ * Sender and receiver plan the same transfers, in the same order, so they count the same parts. Scheduler thread. */
 #include "plan/command/impl.h"
 
 static struct ti_command_bundle *find(ti_command_graph *graph, int peer, bool send)

@@ -1,10 +1,11 @@
-/* The command graph, overlap: in windows of pure tasks, what waits for messages is executed by itself, so that the rest
- * need not wait (the sets L2 and L3 of doc/internals.md, "Windows of pure tasks", of this node).
+/* The command graph, overlap in windows of pure tasks: see pure.h. What waits for messages is executed by itself, so
+ * that the rest need not wait (the sets L2 and L3 of doc/internals.md, "Windows of pure tasks", of this node).
  *
  * The chunk of a task is cut into pieces that are late (late.c) and pieces that are not, if the latter are most of it.
  * The trackers of the instruction graph see what depends on what, so cuts change nothing else, and need not be the same
- * on all nodes. In windows in stages they are, and must be made. What is found is kept with the shape, since a loop of
- * windows finds it again; pieces that others wait for, in this window or the next one, come first. */
+ * on all nodes. In windows in stages they are the same, and must be made. What is found is kept with the shape, since a
+ * loop of windows finds it again; pieces that others wait for, in this window or the next one, come first. Scheduler
+ * thread. */
 #include "plan/command/impl.h"
 #include "plan/tolerance/items.h"
 

@@ -1,5 +1,5 @@
 /* Cycles of the command graph: the commands of a steady loop are those of the last round. The state of
- * plan/lookahead/cycle.c, which says when there is one. For impl.h only. */
+ * plan/lookahead/cycle.c, which says when there is a cycle. Included by impl.h only. Scheduler thread. */
 #ifndef TI_COMMAND_CYCLE_H
 #define TI_COMMAND_CYCLE_H
 

@@ -1,8 +1,8 @@
-/* The command graph, what all planning ends in: commands, messages, collectives, in the batch that goes to the next
- * stage.
+/* The command graph, emission: see impl.h. Commands, messages and collectives are put into the batch that goes to the
+ * next stage, whatever file has planned them.
  *
  * Dependencies between commands are derived only if somebody looks (ti_system::record): what executes is ordered by the
- * instruction graph. */
+ * instruction graph. Scheduler thread. */
 #include "plan/command/impl.h"
 
 ti_command_buffer *ti_command_buffer_of(ti_command_graph *graph, const ti_buffer_info *buffer)

@@ -1,6 +1,7 @@
-/* What the files of the command graph share: its state, and the part of planning that calls no other: what follows
- * from a task's shape, the pieces of this node's chunk, and how commands are emitted. plan/transfer (how data gets to
- * a task) and plan/lookahead (which tasks are planned together) call it; only these three include this file. */
+/* The state of the command graph, and the part of planning that calls no other: what follows from a task's shape, the
+ * pieces of this node's chunk, and how commands are emitted. graph.h is the outside. plan/transfer (how data gets to a
+ * task) and plan/lookahead (which tasks are planned together) call this folder; only these three include this file.
+ * Scheduler thread. */
 #ifndef TI_COMMAND_IMPL_H
 #define TI_COMMAND_IMPL_H
 

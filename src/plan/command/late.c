@@ -1,5 +1,6 @@
-/* The command graph, late data: which parts of this node's buffers wait for messages while a window of pure tasks is
- * planned. These are what messages of the window bring, and what is written by items that read something late. */
+/* The command graph, late data: see pure.h. While a window of pure tasks is planned, this is a list of the parts of
+ * this node's buffers that wait for messages: what messages of the window bring, and what is written by items that read
+ * something late. Tasks that overlap with their own messages (overlap.c) use it, too. Scheduler thread. */
 #include "plan/command/impl.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What the command graph keeps of planned multicasts: see multicast.c. Included by impl.h only. */
+/* What the command graph keeps of planned multicasts: the state of plan/transfer/multicast.c, which says what they are.
+ * Included by impl.h only. Scheduler thread. */
 #ifndef TI_COMMAND_MULTICAST_H
 #define TI_COMMAND_MULTICAST_H
 

@@ -1,11 +1,12 @@
-/* The command graph, overlap of a task with its own messages: its chunk on this node is cut into what waits for
- * something that the task receives, and what does not, which is executed while messages travel (TACIT_OVERLAP). Nothing
- * is computed twice, and nothing changes but the pieces of a command: what they wait for is found by the trackers of
- * the instruction graph. So nodes need not agree on it, and each cuts by its own messages.
+/* The command graph, overlap of a task with its own messages (TACIT_OVERLAP): see overlap.h. A task's chunk on this
+ * node is cut into what waits for something that the task receives, and what does not, which is executed while messages
+ * travel. Nothing is computed twice, and nothing changes but the pieces of a command: what they wait for is found by
+ * the trackers of the instruction graph. So nodes need not agree on it, and each cuts by its own messages.
  *
  * Which tasks may be cut follows from their shapes (plan/tolerance/overlap.h). What one receives is gathered while its
  * transfers are planned, or replayed; a loop receives the same again and again, so what was found for that is kept with
- * the shape. In windows of pure tasks chunks are cut for all of the window's messages instead: cut.c. */
+ * the shape. In windows of pure tasks chunks are cut for all of the window's messages instead: cut.c. Scheduler thread.
+ */
 #include "plan/command/impl.h"
 #include "plan/tolerance/items.h"
 

@@ -1,4 +1,5 @@
-/* Tasks that overlap with their own messages: the state of overlap.c, which says how. For impl.h only. */
+/* Tasks that overlap with their own messages: the state of overlap.c, which says how, and what is kept with a shape of
+ * how its chunks were cut. Included by pure.h only. Scheduler thread. */
 #ifndef TI_COMMAND_OVERLAP_H
 #define TI_COMMAND_OVERLAP_H
 

@@ -1,4 +1,6 @@
-/* Windows of pure tasks, and the margins that they give: the state of pure.c and wide.c. For impl.h only. */
+/* Windows of pure tasks: the state that belongs to them, and what is done for them in this folder: larger chunks
+ * (wide.c), late data (late.c), cuts (cut.c), bundles (bundle.c), counts for the report (seen.c). plan/lookahead/pure.c
+ * says what windows are, and plans them. Included by impl.h only. Scheduler thread. */
 #ifndef TI_COMMAND_PURE_H
 #define TI_COMMAND_PURE_H
 

@@ -1,5 +1,5 @@
-/* What is known of a buffer's latest reduction: where its result went, and who reads it. A zeroed one: there was none.
- * For impl.h only. */
+/* What is known of a buffer's latest reduction: where its result went, and who reads it. All zero: there was none. For
+ * cycle.h and impl.h only. Scheduler thread. */
 #ifndef TI_COMMAND_REDUCED_H
 #define TI_COMMAND_REDUCED_H
 

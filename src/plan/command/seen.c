@@ -1,7 +1,9 @@
-/* The command graph, windows that have closed, until their tasks are planned: how many messages the tasks receive, and
- * how many they would receive without windows. For the report only. Lookahead may hold tasks of a window, and
- * collectives may bring what they read, so both are counted when a task is planned (tell.c finds what would come
- * without windows). */
+/* The command graph, for the report only: windows of pure tasks that have closed, until all of their tasks have been
+ * planned. See pure.h.
+ *
+ * It counts how many messages the tasks receive, and how many they would receive without windows. Lookahead may hold
+ * tasks of a window, and collectives may bring what they read, so both are counted when a task is planned
+ * (plan/lookahead/tell.c finds what would come without windows). Scheduler thread. */
 #include "plan/command/impl.h"
 
 struct ti_command_seen *ti_command_seen_of(ti_command_graph *graph, const ti_task *task)

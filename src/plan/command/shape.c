@@ -1,10 +1,10 @@
-/* The command graph, shapes: what of a task follows from its shape alone is derived once.
+/* The command graph, shapes: see impl.h. What of a task follows from its shape alone is derived once.
  *
  * That is its split, the holders of its accesses, and this node's chunks with their footprints. The place of a shape in
  * the table is its number, which another shape gets only when all tasks of the first have been executed. Holders belong
- * to the version maps of buffers: when a buffer goes, whoever uses it is forgotten, but for the chunks, which commands
- * may still point to. Tasks whose shape comes once use one place by turns: what it knows is good until the next
- * task. */
+ * to the version maps of buffers: when a buffer goes, what is known of the shapes that use it is forgotten, but for the
+ * chunks, which commands may still point to. Tasks whose shape comes once share one place: what is there is good until
+ * the next task. Scheduler thread. */
 #include "plan/command/impl.h"
 
 static ti_split_ref *split_of(ti_command_graph *graph, const ti_shape *shape)

@@ -1,8 +1,9 @@
-/* The command graph, tasks with larger chunks, by margins or spreads: those that have left their window, until they are
- * planned, and where what is known of shapes with them is kept (shape.c).
+/* The command graph, tasks whose chunks are larger than their split says, by margins or spreads: see pure.h. Here is by
+ * how much, from when tasks leave their window until they are planned; where what follows from a shape with larger
+ * chunks is kept (shape.c); and which samples of them nodes compare (TACIT_CHECK_PURE).
  *
- * A loop of windows has one entry for every shape and level. An entry's pieces are in commands, so its place is free
- * when its latest task has been executed. */
+ * A loop of windows has one entry for every shape and enlargement. An entry's pieces are in commands, so its place is
+ * free when its latest task has been executed. Scheduler thread. */
 #include "plan/command/impl.h"
 #include "plan/tolerance/samples.h"
 

@@ -181,7 +181,8 @@ static int by_min(const void *a, const void *b)
     return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-/* Of intervals side by side, each begins where the others have ended. */
+/* How the boxes of all chunks lie along dimension d: all alike, or side by side, where each begins where the one before
+ * ends, or otherwise. */
 static ti_along along_of_table(const ti_chunk_table *table, int d)
 {
     typedef struct span {
@@ -257,7 +258,8 @@ void ti_holder_copy_table(const ti_holder *h, ti_box **box, size_t **start)
     ti_vec_fini(&all);
 }
 
-/* A diagonal is partitioned along both of its dimensions, but leaves out most of what lies between. */
+/* Whether another dimension of the buffer follows the same dimension of items: such a diagonal is partitioned along
+ * both, but leaves out most of what lies between. */
 static bool is_on_diagonal(const ti_holder *h, int d)
 {
     bool again = false;

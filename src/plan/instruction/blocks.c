@@ -1,8 +1,9 @@
-/* The instruction graph, blocks (ir/block_tree.h): how a task is cut whose result must not depend on how it is cut.
+/* The instruction graph, tasks in blocks (ir/block_tree.h), whose result must not depend on how they are cut: into
+ * which runs, and where their results lie. See staging.h.
  *
  * A piece on a device is cut into runs of blocks, one for each part of its kernel, as the device cuts kernels. A run
  * goes from left to right and combines siblings as soon as both are there, so it needs few slots; what it leaves are
- * subtrees in its first slots. */
+ * subtrees in its first slots. Scheduler thread. */
 #include "plan/instruction/staging.h"
 
 #include "grid/split.h"

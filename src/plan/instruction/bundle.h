@@ -1,4 +1,4 @@
-/* Messages of several parts: the state of plan/stream/bundle.c. For impl.h only. */
+/* Messages of several parts: the state of plan/stream/bundle.c. Included by impl.h only. Scheduler thread. */
 #ifndef TI_INSTRUCTION_BUNDLE_H
 #define TI_INSTRUCTION_BUNDLE_H
 

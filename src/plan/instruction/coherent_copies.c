@@ -1,7 +1,8 @@
-/* The instruction graph, coherence: contents move to a place when an instruction there needs them, not before.
+/* The instruction graph, coherence: see impl.h, and plan/memory/coherence.h for what is known. Contents move to a place
+ * when an instruction there needs them, not before.
  *
  * What a place lacks is copied within its memory if that has it, else from the host, in as few pieces as possible:
- * after an all-gather or broadcast every device gets all that came at once, whoever it came from. */
+ * after an all-gather or broadcast every device gets all that came at once, whoever it came from. Scheduler thread. */
 #include "plan/instruction/impl.h"
 
 static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,

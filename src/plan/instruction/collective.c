@@ -1,9 +1,9 @@
-/* The instruction graph, collectives: one instruction reads what this node gives and writes what it gets, in the host's
- * memory, or in that of the only device that executes the task, where the network or the devices of other nodes reach
- * it. Partial results are combined in the host's.
+/* The instruction graph, collectives: see impl.h. One instruction reads what this node gives and writes what it gets,
+ * in the host's memory, or in that of the only device that executes the task, where the network or the devices of other
+ * nodes reach it. Partial results are combined in the host's.
  *
  * A region that this node has and gets as a whole, in groups its group's part of it, lies in one allocation, so that a
- * network library can work in place. */
+ * network library can work in place. Scheduler thread. */
 #include "plan/instruction/impl.h"
 
 static bool is_whole_here(const ti_instruction_graph *graph, const ti_collective *what)

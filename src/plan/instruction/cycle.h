@@ -1,5 +1,6 @@
-/* Cycles: what comes of the commands of a steady loop, as long as that goes on. The state of plan/stream/cycle.c, which
- * says when there is one, and of cycle_step.c: what a step of it is. For impl.h only. */
+/* Cycles of the instruction graph: the instructions of a steady loop are those of the last time, but for their ids. The
+ * state of plan/stream/cycle.c, which says when there is a cycle, and of cycle_step.c there, which says what a step is.
+ * Included by impl.h only. Scheduler thread. */
 #ifndef TI_CYCLE_H
 #define TI_CYCLE_H
 

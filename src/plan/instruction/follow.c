@@ -1,14 +1,14 @@
-/* The instruction graph, executions that follow their tasks: on one node with one device and one memory.
+/* The instruction graph, executions that follow their tasks, on one node with one device and one memory: see follow.h.
  *
  * On such a system an execution of one piece touches just what its task touches. So the task graph has already found
- * what the execution waits for: where the task depends on other tasks, the execution depends on their instructions.
- * It follows its task if each of those tasks is known to be done when one instruction is. Then the trackers of
- * memories need not be asked. That is what makes planning on one node cheap.
+ * what the execution waits for: where the task depends on other tasks, the execution depends on their instructions. It
+ * follows its task if each of those tasks is known to be done when one instruction is. Then the trackers of memories
+ * need not be asked. That is what makes planning on one node cheap.
  *
  * Tasks know nothing of allocations, nor of copies to larger ones. Say that such an instruction may be all that has
- * happened to the data since the tasks that this one depends on, or that the task writes what nobody has written.
- * Then the instruction has to lie before the applied horizon, and the execution waits for that horizon too. If it
- * lies after the horizon, the execution does not follow its task, but asks the trackers.
+ * happened to the data since the tasks that this one depends on, or that the task writes what nobody has written. Then
+ * the instruction has to lie before the applied horizon, and the execution waits for that horizon too. If it lies after
+ * the horizon, the execution does not follow its task, but asks the trackers.
  *
  * The trackers are not told of an execution that follows. What they have not been told is a list, the lag. They catch
  * up before anything that asks them is compiled, and when the lag is long. What the applied horizon has passed leaves

@@ -1,7 +1,8 @@
-/* Executions that follow their tasks, and what the trackers of memories have not been told of them: see follow.c.
+/* Executions that follow their tasks, and what the trackers of memories have not been told of them: the state of
+ * follow.c, which explains both.
  *
- * Part of the instruction graph. kernel.c and template.c call it, graph.c at horizons, and window.c before anything
- * else is compiled. Scheduler thread. */
+ * Part of the instruction graph. kernel.c and template.c call it, plan/stream/graph.c at horizons, and
+ * plan/stream/window.c before anything else is compiled. Scheduler thread. */
 #ifndef TI_FOLLOW_H
 #define TI_FOLLOW_H
 

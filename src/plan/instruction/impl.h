@@ -1,11 +1,11 @@
 /* The state of the instruction graph, what one command becomes, and who calls whom.
  *
  * graph.h is the outside. plan/stream takes commands in, and compiles them one after the other. It calls, by the kind
- * of the command, kernel.c (executions), transfer.c (messages), collective.c and reduce.c. kernel.c asks
- * follow.c for dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on
- * staging.c, which stands on blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c
- * for what is read and written, and memory.h for allocations. Only this folder and plan/stream include it; staging.h
- * has more for reductions. */
+ * of the command, kernel.c (executions), transfer.c (messages), collective.c and reduce.c. kernel.c asks follow.c for
+ * dependencies where that is possible. reduce.c calls reduce_blocks.c for tasks in blocks; both stand on staging.c,
+ * which stands on blocks.c and keep.c. All of them call places.c for where data is to lie, coherent_copies.c for what
+ * is read and written, and memory.h for allocations. Only this folder and plan/stream include it; staging.h has more
+ * for reductions. Scheduler thread. */
 #ifndef TI_INSTRUCTION_IMPL_H
 #define TI_INSTRUCTION_IMPL_H
 

@@ -1,10 +1,12 @@
-/* The instruction graph, staging memory that is kept: what a reduction has used is used again by the next one of its
- * size on the same device, since large memory is costly to get, and to touch for the first time.
+/* The instruction graph, staging memory that is kept: see keep.h, and staging.h for the calls. What a reduction has
+ * used is used again by the next one of its size on the same device, since large memory is costly to get, and to touch
+ * for the first time.
  *
- * Users depend on the last users before them, which belong to earlier tasks. So that small reductions which do not
- * depend on each other overlap, memory is used again only when there is enough of it for several. Parts of messages
- * (bundle.c) have a host memory of their own, whose last users are in a window before: there one is enough. What
- * horizons pass by is freed, and everything where memory is short: the limit counts what is kept as free. */
+ * A reduction that uses it again waits for the last users before it, which belong to earlier tasks. So that small
+ * reductions which do not depend on each other overlap, memory is used again only when there is enough of it for
+ * several. Parts of messages (plan/stream/bundle.c) have host memory of their own, whose last users belong to an
+ * earlier window: there one is enough. What has not been used for more than MAX_HORIZONS horizons is freed, and where
+ * memory is short, everything: what is kept counts as free against the limit. */
 #include "plan/instruction/staging.h"
 
 enum { MAX_HORIZONS = 8, MAX_SPARE = 16, SPARE_BYTES = 1 << 20 };

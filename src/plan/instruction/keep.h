@@ -1,4 +1,5 @@
-/* The instruction graph, staging memory that is not in use and is kept for the next reduction: see keep.c. */
+/* The instruction graph, staging memory that is not in use and is kept for the next reduction: the state of keep.c,
+ * which says how. Included by impl.h only. Scheduler thread. */
 #ifndef TI_KEEP_H
 #define TI_KEEP_H
 

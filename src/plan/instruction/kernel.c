@@ -1,8 +1,9 @@
-/* The instruction graph, kernels: pieces of a node's chunk on devices, their views, their copies.
+/* The instruction graph, kernels: see impl.h. Pieces of a node's chunk are placed on devices; their views, what they
+ * read and write, their copies.
  *
  * Nodes are split first, devices within a node after: a node's piece is cut like a task, with one part per device,
- * along dimension 0 alone if these have weights that differ. Host tasks and tasks of which every call computes the same
- * stay whole. */
+ * along dimension 0 alone if these have weights that differ. Host tasks stay whole, and so do tasks of which every call
+ * computes the same. Scheduler thread. */
 #include "plan/instruction/impl.h"
 
 #include "grid/split.h"
@@ -13,7 +14,8 @@ typedef struct device_range {
     int first, count;
 } device_range;
 
-/* The devices that the task has a kernel for; an idle host only if it must. */
+/* The devices that get the task: those that it has a kernel for; a host device that is to be idle only if no other can
+ * run it. */
 static device_range devices_for(const ti_system *system, const ti_shape *shape)
 {
     int hosts = ti_system_hosts(system);
@@ -30,7 +32,8 @@ static void join_parts(const ti_system *system, const ti_shape *shape, int devic
     }
 }
 
-/* In simulations, tasks come here whose shapes node 0 had made without mappers. */
+/* Cut a piece over the devices that get the task. (In simulations, node 0 makes shapes of tasks that run elsewhere
+ * without mappers: they are completed here.) */
 static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti_piece *whole)
 {
     device_range range = devices_for(graph->system, task->shape);
@@ -100,7 +103,7 @@ static bool has_access_in_parts(const ti_shape *shape)
     return false;
 }
 
-/* A piece of a command, whose parts are joined. */
+/* A piece of a command for an accelerator: each of its accesses is seen in one piece. */
 static const ti_piece *joined(ti_instruction_graph *graph, const ti_shape *shape, int device, const ti_piece *piece)
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
@@ -137,7 +140,7 @@ void ti_instruction_place_pieces(ti_instruction_graph *graph, const ti_command *
     }
 }
 
-/* Grow to what an access sees where that meets the box. Whether it has grown. */
+/* Grow the box until it covers each box that the access sees and that meets it. Whether it has grown. */
 static bool grow_over(const ti_access *access, const ti_footprint *touched, ti_box *box)
 {
     bool grows = false;
@@ -198,7 +201,7 @@ void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command
 
 /* ---- kernels */
 
-/* `place` has that of each box of the footprint; NULL: buffers have one place. */
+/* Fill in the parts of a view. `place` has the place of each box of the footprint; NULL: buffers have one place. */
 static TI_NOINLINE void fill_parts(ti_instruction_graph *graph, const ti_footprint *touched, const int *place,
                                    ti_instruction_view *view)
 {
@@ -302,7 +305,7 @@ static ti_instruction_kind kind_of(const ti_task *task)
                                                      : TI_INSTRUCTION_KERNEL;
 }
 
-/* Whether others wait for what this piece writes more than for the rest. */
+/* Whether the piece is one of those that should be executed before the rest, since others wait for them. */
 static bool is_ahead(const ti_command *command, const ti_device_piece *at)
 {
     bool ahead = false;
@@ -406,7 +409,7 @@ static TI_NOINLINE bool has_parts(const ti_access *access, const ti_footprint *t
     return in_parts;
 }
 
-/* Whether an access finds all that it sees where it is, in the only place of its buffer. */
+/* Whether all that an access sees is allocated, in the only place of its buffer. */
 static inline bool has_all(ti_instruction_graph *graph, const ti_access *access, const ti_device_piece *at,
                            const ti_footprint *touched)
 {

@@ -1,12 +1,12 @@
-/* The instruction graph, places: where in a memory a box of a buffer lies.
+/* The instruction graph, places: see impl.h. Where in a memory a box of a buffer lies.
  *
  * Every memory has one place for a buffer, a set of disjoint allocations. What is needed in one piece joins what it
  * meets, up to their bounding box. That is right for halos and for parts that grow. It is wrong for footprints that
- * meet in little: rows and columns of one matrix would become all of it. So where the bounding box is much larger than
- * what is used of it, the memory gets another place, whose allocations may overlap those of the first. Places are kept
- * coherent like memories: the overlap is copied, when somebody reads what lies newer elsewhere
- * (plan/instruction/coherent_copies.c). The first places have the numbers of their memories. Nearly all buffers have no
- * others, and then nothing is looked for. */
+ * overlap only a little: rows and columns of one matrix would become all of it. So where the bounding box is much
+ * larger than what is used of it, the memory gets another place, whose allocations may overlap those of the first.
+ * Places are kept coherent like memories: the overlap is copied when an instruction reads what is newer in another
+ * place (coherent_copies.c). The first places have the numbers of their memories. Nearly all buffers have no others,
+ * and then nothing is looked for. Scheduler thread. */
 #include "plan/instruction/impl.h"
 
 /* A box joins what it meets if at most half as much again is allocated; a memory has so many places. */

@@ -1,5 +1,5 @@
-/* The instruction graph, reductions: partial results are combined by a collective, or with those of other nodes along
- * a tree of messages. Tasks in blocks have other messages: reduce_blocks.c. */
+/* The instruction graph, reductions: see impl.h. Partial results are combined by a collective, or with those of other
+ * nodes along a tree of messages. Tasks in blocks have other messages: reduce_blocks.c. Scheduler thread. */
 #include "plan/instruction/staging.h"
 
 /* ---- by a collective: this node's slots are combined first */

@@ -1,6 +1,8 @@
-/* The instruction graph, reductions in blocks: what the runs of blocks.c leave is put together, run by run, by the
- * same stack, and the pairs of slots that it folds become a REDUCE instruction. Results of other nodes all belong to
- * the last subtree that begins here, so a second REDUCE waits for them, and messages with earlier subtrees do not. */
+/* The instruction graph, reductions in blocks: see staging.h. The runs of blocks.c each leave some subtrees in slots. A
+ * stack puts these together, run by run; the pairs of slots that it folds become a REDUCE instruction.
+ *
+ * Results of other nodes all belong to the last subtree that begins on this node. So a second REDUCE waits for them,
+ * and messages with earlier subtrees leave without waiting. Scheduler thread. */
 #include "plan/instruction/staging.h"
 
 /* ---- pairs */

@@ -1,9 +1,11 @@
-/* The instruction graph, staging: slots for the partial results of a reduction.
+/* The instruction graph, staging: see staging.h, and impl.h for what kernels need. Slots for the partial results of a
+ * reduction.
  *
  * A reduction of this node has one staging allocation in host memory: own_slots slots, one for each part of each
  * piece's kernel (an accelerator's: for each of its groups), then one for each child. A piece on a device with a memory
  * of its own fills slots there, which are copied into the host's. Tasks in blocks have other slots: blocks.c. Where
- * there is one large slot, whose contents become the result on this node, the kernel fills the buffer itself. */
+ * there is one large slot, whose contents become the result on this node, the kernel fills the buffer itself. Scheduler
+ * thread. */
 #include "plan/instruction/staging.h"
 
 /* Parts of the kernels for pieces [first, end) of the window, at most: a device cuts a chunk along the slowest

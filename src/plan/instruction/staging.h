@@ -1,4 +1,5 @@
-/* The instruction graph, reductions: who calls whom besides impl.h. */
+/* The instruction graph, reductions: what staging.c, keep.c, blocks.c and reduce_blocks.c do for each other and for
+ * reduce.c, beside what impl.h has. Included by these, and by plan/stream. Scheduler thread. */
 #ifndef TI_STAGING_H
 #define TI_STAGING_H
 

@@ -1,4 +1,5 @@
-/* Tiles of windows in the instruction graph: the state of plan/stream/tile.c, and what it calls. For impl.h only. */
+/* Tiles of windows in the instruction graph: the state of plan/stream/tile.c, and the function of kernel.c that it
+ * calls. Included by impl.h only. Scheduler thread. */
 #ifndef TI_INSTRUCTION_TILE_H
 #define TI_INSTRUCTION_TILE_H
 

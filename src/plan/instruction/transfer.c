@@ -1,8 +1,10 @@
-/* The instruction graph, messages: many at once, since a task may exchange data with every node.
+/* The instruction graph, messages: see impl.h. They are compiled many at once, since a task may exchange data with
+ * every node.
  *
  * What the messages of one task and buffer have in common is looked up once, and room for their instructions is taken
- * for a few at a time. Messages that follow each other often send the same box, or boxes that are a run (tracker.h).
- * Then they depend on the same, and the tracker is asked once for all of them. */
+ * for a few at a time. Messages that follow each other often send the same box, or boxes that are a run
+ * (plan/track/tracker.h). Then they depend on the same, and the tracker is asked once for all of them. Scheduler
+ * thread. */
 #include "plan/instruction/impl.h"
 
 enum { AT_ONCE = TI_MAX_IN_RUN };

@@ -1,15 +1,17 @@
-/* The command graph, cycles: what becomes of the tasks of a steady loop is what became of them in the last round.
+/* The command graph, cycles: see impl.h, and plan/command/cycle.h for the state. What becomes of the tasks of a steady
+ * loop is what became of them in the last round.
  *
- * The task graph says which tasks come again (ti_task::again). Planning looks at nothing else of them than at what is
- * alike then, and at what is known of buffers: the contents of their versions, which have numbers (version/replay.h),
- * who reads the results of their reductions, and how often it was of no use to hold tasks back for them. So a round is
- * recorded, and if all of that is the same before and after it, the next one becomes the same commands, but for ids and
- * for the numbers of messages and collectives, which are counted on. When another task comes, buffers get what was
- * known of them after the latest step at which no task was held, and the tasks since are planned once more for
- * what that leaves, and not for their commands.
+ * The task graph says which tasks come again (ti_task::again). Planning looks at nothing else of such tasks than at
+ * what is the same each time, and at what is known of buffers: the contents of their versions, which have numbers
+ * (version/replay.h), who reads the results of their reductions, and how often it was of no use to hold tasks back for
+ * them. So a round is recorded, and if all of that is the same before and after it, the next one becomes the same
+ * commands, but for ids and for the numbers of messages and collectives, which are counted on. When another task comes,
+ * buffers get what was known of them after the latest step at which no task was held. The tasks since then are planned
+ * once more, for what they do to that knowledge, and not for their commands.
  *
  * There are no cycles of windows of pure tasks, of planned multicasts, of reductions in blocks, of buffers whose
- * contents have no number, while somebody wants explanations, nor where commands have dependencies. */
+ * contents have no number, while somebody wants explanations, nor where commands have dependencies. Scheduler thread.
+ */
 #include "plan/lookahead/impl.h"
 
 #include <string.h>
@@ -38,14 +40,14 @@ void ti_command_cycle_fini(ti_command_cycle *c)
 
 /* ---- what is known */
 
-/* Whether no window for anything but collectives is open, of which there are no cycles. */
+/* Whether no window is open but one for collectives: there are no cycles of others. */
 static bool is_plain(const ti_command_graph *graph)
 {
     return graph->pure.held.count == 0 && graph->multicast.starting.count == 0 &&
            ti_multicast_window_count(&graph->multicast.window) == 0;
 }
 
-/* Whether none for collectives is open. */
+/* Whether no task is held by a window for collectives. */
 static bool rests(const ti_command_graph *graph)
 {
     return graph->window.held.count == 0;
@@ -73,7 +75,7 @@ static void describe_buffer(ti_command_buffer *b, ti_command_words *out)
     }
 }
 
-/* False: something waits. On one node nothing that is known matters. */
+/* Write down what is known of all buffers; on one node nothing of it matters. False: some tasks are held. */
 static bool describe(const ti_command_graph *graph, ti_command_words *out)
 {
     ti_vec_clear(out);
@@ -128,7 +130,7 @@ static void finish_recording(ti_command_graph *graph)
     }
 }
 
-/* Of tasks that may have been held: the place of one in the round. */
+/* The place in the round of a task, which may have been held since it came. */
 static uint32_t place_of(const ti_command_cycle *c, const ti_task *task)
 {
     size_t at = c->task.count - 1;
@@ -150,7 +152,7 @@ static bool is_kept(const ti_command_shape *known, const ti_piece *piece)
     return kept;
 }
 
-/* Pieces in one, which are those of a task and come with it, are noted as NULL. */
+/* An execution of one piece that is the task's own is noted without it: it comes with the task. */
 static bool record_execution(ti_command_graph *graph, ti_command *command)
 {
     const ti_piece *piece = command->as.execute.piece;
@@ -201,7 +203,7 @@ static bool record_command(ti_command_graph *graph, const ti_command *command)
     return can;
 }
 
-/* False: what is in it has no number. */
+/* Record what is known of a buffer now. False: its contents have no number. */
 static bool record_buffer(ti_command_cycle *c, ti_command_buffer *b)
 {
     const int at = ti_replay_number(&b->replay, &b->versions);
@@ -209,7 +211,7 @@ static bool record_buffer(ti_command_cycle *c, ti_command_buffer *b)
     return at != 0;
 }
 
-/* Nothing is held: what the tasks have left since that was so. */
+/* Nothing is held: record what the tasks have left since that was last so. */
 static bool record_buffers(ti_command_graph *graph)
 {
     ti_command_cycle *c = &graph->cycle;
@@ -265,7 +267,7 @@ static void give_back(const ti_command_left *left)
     ti_replay_jump(&b->replay, left->at);
 }
 
-/* The numbers of messages that have been counted twice. */
+/* Take back the numbers of messages that have been counted twice. */
 static void count_back(ti_command_graph *graph, const ti_command *command)
 {
     const ti_tree_place *tree = command->kind == TI_COMMAND_REDUCE ? command->as.reduce.tree : NULL;

@@ -1,4 +1,5 @@
-/* Stage 2, the command graph, from outside: see graph.h. */
+/* Stage 2, the command graph, from outside: its creation and end, tasks that come in, questions. See
+ * plan/command/graph.h. */
 #include "plan/lookahead/impl.h"
 
 #include "ir/brief.h"

@@ -2,7 +2,8 @@
  * planned.
  *
  * Each of these files calls those before it only: tell, plan, window, stage, pure, cycle, graph (which is what
- * plan/command/graph.h declares); and those of plan/transfer and plan/command. Included by this folder only. */
+ * plan/command/graph.h declares); and those of plan/transfer and plan/command. Included by this folder only. Scheduler
+ * thread. */
 #ifndef TI_LOOKAHEAD_IMPL_H
 #define TI_LOOKAHEAD_IMPL_H
 

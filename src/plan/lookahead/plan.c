@@ -1,5 +1,6 @@
-/* The command graph, planning: what this node does for one task. With one node there is nothing to send, so no versions
- * are kept. */
+/* The command graph, planning: see impl.h. What this node does for one task, whatever its kind: transfers, then its
+ * execution, then reductions, and what the versions say afterwards. With one node there is nothing to send, so no
+ * versions are kept. Scheduler thread. */
 #include "plan/lookahead/impl.h"
 
 /* ---- transfers */

@@ -1,12 +1,14 @@
-/* The command graph, stages: windows whose nodes exchange values of several steps (plan/tolerance/stages.h).
+/* The command graph, stages: see impl.h. Windows whose nodes exchange values of several steps
+ * (plan/tolerance/stages.h).
  *
- * All messages of such a window between two nodes are one (bundle.c), and leave when the last of what they bring has
- * been computed. So nothing that is sent may wait for what the window receives. Therefore items that need no message
- * are always executed in kernels of their own, and a window is in stages only if the versions say that each node has
- * what these items read; if not, it is planned like one of strategy `halo`. All nodes decide the same.
+ * All messages of such a window between two nodes are one (plan/command/bundle.c), and leave when the last of what they
+ * bring has been computed. So nothing that is sent may wait for what the window receives. Therefore items that need no
+ * message are always executed in kernels of their own, and a window is in stages only if the versions say that each
+ * node has what these items read; if not, it is planned like one of strategy `halo`. All nodes decide the same.
  *
- * With strategy `halo` a window that reads several buffers first is planned in stages, too, for the sake of one
- * message: nothing is sent of what it computes, so margins stay as they are, and nothing comes ahead. */
+ * With strategy `halo` a window whose tasks read several buffers which no earlier task of it has written is planned in
+ * stages, too, for the sake of one message: nothing is sent of what it computes, so margins stay as they are, and
+ * nothing comes ahead. Scheduler thread. */
 #include "plan/lookahead/impl.h"
 
 #include "plan/tolerance/closure.h"

@@ -1,4 +1,6 @@
-/* The command graph, what the report says of windows of pure tasks. Called only if there is a report. */
+/* The command graph, what the report (TACIT_EXPLAIN) says of windows of pure tasks: why each closed, what it cost, and
+ * what it would have received without. See impl.h; what is counted when tasks are planned: plan/command/seen.c. Called
+ * only if there is a report. Scheduler thread. */
 #include "plan/lookahead/impl.h"
 
 /* ---- what closed it */

@@ -1,4 +1,5 @@
-/* The command graph, lookahead: tasks whose transfers may become something better once it is known what comes next.
+/* The command graph, lookahead: see impl.h. Tasks are held whose transfers may become something better once it is known
+ * what comes next.
  *
  * A forward that nothing can improve is decided when its task comes: all of what the producer wrote goes to all nodes,
  * or nothing moves. Any other is *open*: a later task may want the same on all nodes, and then one all-gather or
@@ -8,10 +9,10 @@
  * tasks are planned in order. Before a task with a forward is planned, what it and the later ones want on all nodes
  * from that producer, the *anticipated reads*, is brought by one collective.
  *
- * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until some part of
- * it has moved by messages that a collective wants later: so loops without anything to find run as without lookahead.
- * All of this depends on the sequence of tasks alone, so all nodes do the same. Paper: what Knorr et al., doi
- * 10.1007/s10766-024-00767-y, leave open in section 5.1. */
+ * Where two windows in a row gained nothing for a buffer, its forwards are not held open any more, until it turns out
+ * that a collective wants a part that messages have brought before: so loops in which there is nothing to find run as
+ * without lookahead. All of this depends on the sequence of tasks alone, so all nodes do the same. Paper: what Knorr et
+ * al., doi 10.1007/s10766-024-00767-y, leave open in section 5.1. Scheduler thread. */
 #include "plan/lookahead/impl.h"
 
 enum { MAX_FRUITLESS = 2, MAX_HELD = 1024 };

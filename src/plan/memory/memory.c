@@ -88,7 +88,7 @@ static bool grow_over(ti_region_map *map, ti_region_entries *found, ti_box *box)
 
 /* ---- instructions */
 
-/* Of a memory that a device has to itself; NULL: it is the host's. */
+/* The budget of a memory that a device has to itself; NULL: it is the host's memory. */
 static ti_budget *own_budget(const ti_emitter *e, const ti_buffer_memory *memory)
 {
     return memory->memory == TI_HOST_MEMORY ? NULL : &e->own[memory->memory];
@@ -144,7 +144,7 @@ static uint64_t emit_alloc(ti_emitter *e, ti_instruction *alloc, ti_budget *own)
     return alloc->id;
 }
 
-/* An old allocation becomes the new one, so there never are both: when its users are done. */
+/* The old allocation is grown into the new one as soon as its users are done, so the two never exist side by side. */
 static void take_over(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_region_entry *old,
                       ti_instruction *alloc)
 {
@@ -212,8 +212,8 @@ static bool has_own_room(const ti_emitter *e, int memory, uint64_t bytes)
     return !own || ti_budget_allows(own, bytes);
 }
 
-/* Whether nothing is in the way of a box that is larger than so many old allocations: no other one, no want that it
- * would meet in part, not the limit. */
+/* Whether a larger box can be allocated in place of `old` old ones: it meets no other allocation, no want in part, and
+ * keeps to the limit. */
 static bool is_free(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box,
                     size_t old)
 {
@@ -238,8 +238,8 @@ static size_t largest_of(const ti_region_entries *list)
     return largest;
 }
 
-/* What has grown before will grow again: room for half as much more in the directions in which it leaves the largest
- * of the old allocations. */
+/* An allocation that has grown before will grow again: it gets room for half as much more, in those directions in which
+ * it is larger now than the largest of the old allocations. */
 static ti_box with_room(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box,
                         const ti_region_entries *olds)
 {
@@ -261,8 +261,8 @@ static bool continues(const ti_box *box, const ti_box *before)
     return box->min[0] == before->max[0] && ti_box_equal(box, &same);
 }
 
-/* Rows are appended, and each is wanted alone: what would be an allocation for each of them gets half as much more
- * than the one before. */
+/* Where rows are appended one after the other, and each is wanted alone, there would be an allocation for each of them.
+ * So the new one gets room for half as many rows more than the one before. */
 static ti_box with_next_rows(ti_buffer_memory *memory, ti_emitter *e, const ti_buffer_info *buffer, const ti_box *box)
 {
     ti_box before = memory->latest.box, roomy = *box;
@@ -320,7 +320,7 @@ void ti_buffer_memory_ensure(ti_buffer_memory *memory, ti_emitter *e, const ti_t
 
 /* ---- wants */
 
-/* What a want counts against the limit: no more than just too much, so that sums do not overflow. */
+/* What a want counts against the limit: at most one byte more than the limit, so that sums do not overflow. */
 static uint64_t counted_bytes(const ti_emitter *e, const ti_want *want)
 {
     return e->budget.limit ? TI_MIN(ti_bytes_of(want->buffer, &want->box), e->budget.limit + 1) : 0;
@@ -370,7 +370,7 @@ static ti_box grow(ti_buffer_memory *memory, ti_emitter *e, const ti_box *box)
     return grown;
 }
 
-/* Elements of a list of disjoint boxes that neither `box` nor one of `others` has. */
+/* Elements of a list of disjoint boxes that do not lie in `box`; boxes that meet one of `others` are not counted. */
 static int64_t volume_beside(const ti_region_entries *list, const ti_box *box, const ti_region_entries *others)
 {
     int64_t volume = 0;
@@ -452,8 +452,8 @@ void ti_buffer_memory_yield(ti_buffer_memory *memory, ti_emitter *e, const ti_bo
     }
 }
 
-/* What grows comes first: the room that it gets may be what others want. Puts the indices of what is to be allocated
- * in order. */
+/* Put the indices of what is to be allocated in order: allocations that grow come first, since others may want the room
+ * that they get. */
 static void order_wants(ti_emitter *e)
 {
     ti_vec_clear(&e->order);
@@ -469,7 +469,8 @@ static void order_wants(ti_emitter *e)
 
 enum { ALL_MEMORIES = -1 };
 
-/* Bytes in use at most, and in the end, while what is wanted in a memory or in all is allocated. */
+/* The largest number of bytes in use while all that is wanted in a memory, or in all, is allocated; `in_use` becomes
+ * that in the end. */
 static uint64_t peak_of(ti_emitter *e, int memory, uint64_t *in_use)
 {
     uint64_t live = *in_use, peak = live;

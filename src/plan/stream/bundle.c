@@ -1,13 +1,13 @@
-/* The instruction graph, bundles: messages of several parts, each of which is a transfer of a task in a window of
- * stages (plan/command/bundle.c).
+/* The instruction graph, bundles: see impl.h. Messages of several parts, each of which is a transfer of a task in a
+ * window of stages (plan/command/bundle.c).
  *
  * A part lies in an allocation of its own from when it is packed until it has been sent, or from when the message is
- * received until it has been unpacked. In one window these allocations are used by nobody else: what is used again
- * would be waited for, and nothing that is sent may wait for what has arrived in the same window. So they are given
- * back when the next batch of commands comes (keep.c), and then the next window has them.
+ * received until it has been unpacked. Within one window no two parts use the same allocation: the second would wait
+ * for the first, and nothing that is sent may wait for what has arrived in the same window. So allocations are given
+ * back when the next batch of commands comes (plan/instruction/keep.c), and then the next window has them.
  *
  * Windows that repeat are steps of cycles (cycle_step.c). Then copies and messages are those that were recorded, in
- * other allocations; all else here is the same. */
+ * other allocations; all else here is the same. Scheduler thread. */
 #include "plan/instruction/staging.h"
 #include "plan/stream/impl.h"
 

@@ -1,22 +1,24 @@
-/* The instruction graph, cycles: the instructions of a steady loop are those of the last time, but for their ids.
+/* The instruction graph, cycles: see impl.h, and plan/instruction/cycle.h for the state. The instructions of a steady
+ * loop are those of the last time, but for their ids.
  *
  * The commands between two horizons, or points where the program waits for its node, are a segment. If the last few
- * segments are like those before them, the next ones are recorded: commands, and the instructions and dependencies
- * that they become. If what the trackers know then is what they knew before, but for ids, all of which have grown by
- * as many instructions as there were, then the same commands become the same instructions again, and the trackers know
- * the same after them. So as long as each command is the one that was recorded, nothing is derived: an instruction is
- * a copy of the recorded one, and the number of instructions since is added to all ids. Horizons are steps of the
- * cycle like others, so that what dependencies below them read as follows from the same argument.
+ * segments are like those before them, the next ones are recorded: commands, and the instructions and dependencies that
+ * they become. If what the trackers know then is what they knew before, but for ids, all of which have grown by as many
+ * instructions as there were, then the same commands become the same instructions again, and the trackers know the same
+ * after them. So as long as each command is the one that was recorded, nothing is derived: an instruction is a copy of
+ * the recorded one, and the number of instructions since is added to all ids. Horizons are steps of the cycle like
+ * others, so the same holds for what dependencies below them read as.
  *
  * The trackers are not told meanwhile. When another command comes they catch up: the ids that they know grow by the
  * complete rounds, and what the steps of the round at hand have touched is told. Then all is as if each command had
  * been looked at.
  *
- * There are cycles of messages, collectives, small reductions, and executions, also of several pieces and on several
- * devices, with the copies that they need between places: which place has what is part of what must be as before. Not
- * where executions follow their tasks (follow.h), of windows in stages or in tiles, nor of samples; not while anything
- * waits in the window. A recorded cycle is good until memory of a buffer is
- * allocated or freed: then the command at hand is another one. */
+ * There are cycles of messages, also of several parts (bundle.c), of collectives, small reductions, fences, and of
+ * executions, also of several pieces and on several devices, with the copies that they need between places: which place
+ * has what is part of what must be as before. There are none where executions follow their tasks
+ * (plan/instruction/follow.h), of windows in tiles, of samples, nor while anything waits in the window. A recorded
+ * cycle is good until memory of a buffer is allocated or freed: then the command at hand is another one. Scheduler
+ * thread. */
 #include "plan/stream/impl.h"
 
 #include "base/map.h"

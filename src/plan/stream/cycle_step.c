@@ -1,9 +1,10 @@
-/* The instruction graph, a step of a cycle: a command, and the instruction that it becomes in each round.
+/* The instruction graph, a step of a cycle: see impl.h, and plan/instruction/cycle.h for what is kept of it. A step is
+ * an instruction that a command became, and becomes again in each round.
  *
- * What is recorded of a step: all of the instruction but its task, the counter of a message and the like, which come
- * with the command, and the dependencies that trackers have found. Staging memory of reductions is taken and given
- * back each time, since which one comes next does not follow from the trackers: kernels wait for its last users
- * besides. A cycle goes on only as long as there is enough of it, so that none is allocated or freed. */
+ * What is recorded of a step: the dependencies that trackers have found, and all of the instruction but what comes with
+ * the command: its task, the counter of a message and the like. Staging memory of reductions is taken and given back
+ * each time, since which one comes next does not follow from the trackers: so kernels wait for its last users besides.
+ * A cycle goes on only as long as there is enough of it, so that none is allocated or freed. Scheduler thread. */
 #include "plan/instruction/staging.h"
 #include "plan/stream/impl.h"
 
@@ -12,7 +13,7 @@
 
 /* ---- recording */
 
-/* The template of the shape's executions now, or NULL. */
+/* The template that executions of the shape have now, or NULL. */
 static inline ti_template *template_of(const ti_instruction_graph *graph, const ti_shape *shape)
 {
     const ti_templates *all = &graph->templates;
@@ -20,7 +21,7 @@ static inline ti_template *template_of(const ti_instruction_graph *graph, const 
     return e && e->serial == shape->serial ? e->current : NULL;
 }
 
-/* Nothing differs from task to task. */
+/* Whether the execution has nothing that differs from task to task. */
 static inline bool is_plain(const ti_command *execute)
 {
     return !execute->as.execute.samples && !execute->as.execute.window;
@@ -51,7 +52,7 @@ static void record_chunks(ti_cycle *c, const ti_command *command, ti_cycle_step 
     }
 }
 
-/* The dependencies that are not of staging memory. */
+/* Keep only the dependencies that are not for staging memory. */
 static bool record_reducing(const ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                             ti_cycle_step *s)
 {
@@ -103,7 +104,8 @@ static inline bool is_of_this_node(const ti_command *reduce)
     return tree && tree->children == 0 && tree->parent < 0;
 }
 
-/* By a collective where partial results are small, so that whoever starts it combines them; or of this node alone. */
+/* Record a reduction by a collective, where partial results are so small that whoever starts it combines them; or one
+ * of this node alone. */
 static bool record_reduction(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                              ti_cycle_step *s)
 {
@@ -140,7 +142,8 @@ static bool record_collective(ti_cycle *c, const ti_command *command, const ti_i
     return true;
 }
 
-/* Copies to the program's memory, and then perhaps who says that they are done. */
+/* Record an instruction of a fence: a copy to the program's memory, or at the end the one that says that all are done,
+ * if there is one. */
 static bool record_fence(ti_cycle *c, const ti_command *command, const ti_instruction *i, ti_cycle_step *s)
 {
     const ti_user_copy *user = &command->task->as.fence;
@@ -261,8 +264,8 @@ static inline bool is_part(const ti_command *command)
     return (command->kind == TI_COMMAND_SEND || command->kind == TI_COMMAND_RECEIVE) && command->as.transfer.bundle;
 }
 
-/* Of a message of several parts: who packs or unpacks depends on what trackers say of the buffer; on all else when it
- * is repeated. */
+/* Record an instruction for a part of a message. What packing and unpacking wait for depends on what trackers say of
+ * the buffer; everything else is found when the part is repeated. */
 static bool record_of_part(ti_instruction_graph *graph, const ti_command *command, const ti_instruction *i,
                            size_t instructions)
 {
@@ -433,7 +436,8 @@ static bool is_step(const ti_instruction_graph *graph, const ti_cycle_step *s, c
     TI_UNREACHABLE();
 }
 
-/* Whether nothing has to be looked at but the command itself, which is like one before: not staging memory either. */
+/* Whether the command is known by its number alone to be like the recorded one, and there is nothing else to look at,
+ * such as staging memory. */
 static inline bool is_known(const ti_instruction_graph *graph, const ti_cycle_step *s, const ti_command *command)
 {
     return command->again && command->again == s->again && !s->reductions && command->kind != TI_COMMAND_EPOCH &&
@@ -455,7 +459,7 @@ bool ti_cycle_is_step(ti_instruction_graph *graph, size_t at, const ti_command *
 
 #define BYTES_UP_TO(kind) (offsetof(ti_instruction, as) + sizeof(((ti_instruction *)0)->as.kind))
 
-/* A copy, with its dependencies and boxes in one piece of memory. */
+/* Emit a copy of the recorded instruction. It lies in one piece of memory with its dependencies and boxes. */
 static inline ti_instruction *start(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_instruction *from,
                                     size_t bytes, const ti_task *task, ti_instruction_box **box)
 {
@@ -489,7 +493,7 @@ static void take_message(ti_instruction_graph *graph, const ti_cycle_step *s, co
     i->as.transfer.box = box;
 }
 
-/* The collective is equal to the recorded one, and may be another one. */
+/* The collective is equal to the recorded one, but may be another object. */
 static void take_collective(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *command)
 {
     ti_instruction_box *box;
@@ -533,7 +537,7 @@ static void take_reduction(ti_instruction_graph *graph, ti_cycle_step *s, const 
     ti_instruction_give_staging(graph, command->task, 0, s->staging, staging, &i->id, 1);
 }
 
-/* Without template. */
+/* A kernel without template. */
 static ti_instruction *start_kernel(ti_instruction_graph *graph, const ti_cycle_step *s, const ti_task *task)
 {
     ti_cycle_views *views = graph->cycle.views;
@@ -544,7 +548,7 @@ static ti_instruction *start_kernel(ti_instruction_graph *graph, const ti_cycle_
     return i;
 }
 
-/* With staging memory for its reductions, for whose last users it waits, too. */
+/* A kernel with staging memory for its reductions; it waits for the last users of that, too. */
 static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const ti_command *const *command)
 {
     const ti_task *task = command[0]->task;
@@ -576,7 +580,7 @@ static void take_copy(ti_instruction_graph *graph, const ti_cycle_step *s, const
     start(graph, s, &s->instruction, BYTES_UP_TO(copy), task, &none);
 }
 
-/* The kernels, of which the first is the main step, and copies between them. */
+/* The kernels of an execution, of which the first is the main step, and the copies between them. */
 static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, size_t steps, const ti_command *command)
 {
     for (size_t k = 0; k < steps; k++) {
@@ -588,7 +592,7 @@ static void take_pieces(ti_instruction_graph *graph, const ti_cycle_step *s, siz
     }
 }
 
-/* What it copies to comes with its task. */
+/* The instructions of a fence; where they copy to comes with the task. */
 static void take_fence(ti_instruction_graph *graph, const ti_cycle_step *s, size_t steps, const ti_task *task)
 {
     ti_instruction_box *none;

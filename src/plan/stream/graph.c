@@ -1,4 +1,4 @@
-/* Stage 3, the instruction graph: see graph.h. */
+/* Stage 3, the instruction graph, from outside and by the kind of commands: see plan/instruction/graph.h and impl.h. */
 #include "plan/instruction/staging.h"
 #include "plan/stream/impl.h"
 

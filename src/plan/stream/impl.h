@@ -3,7 +3,7 @@
  *
  * window.c takes commands in, asks cycle.c whether they are known, and notes their needs; when the window closes,
  * graph.c compiles them one after the other. It calls bundle.c (messages of several parts), tile.c (windows of pure
- * tasks, by kernel.c), and plan/instruction for all else. Included by this folder only. */
+ * tasks, by kernel.c), and plan/instruction for all else. Included by this folder only. Scheduler thread. */
 #ifndef TI_STREAM_IMPL_H
 #define TI_STREAM_IMPL_H
 

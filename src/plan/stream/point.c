@@ -1,4 +1,5 @@
-/* The instruction graph, horizons and epochs: they wait for everything before them without naming it. */
+/* The instruction graph, horizons and epochs: see impl.h. They wait for everything before them without naming it.
+ * Scheduler thread. */
 #include "plan/instruction/staging.h"
 #include "plan/stream/impl.h"
 

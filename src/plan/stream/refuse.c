@@ -1,8 +1,8 @@
-/* The instruction graph, refusal: what is wanted does not fit. A sentence that names what is needed most of, and a
- * table of all buffers.
+/* The instruction graph, refusal: see impl.h. What is wanted does not fit into memory: a sentence that names what is
+ * needed most of, and a table of all buffers.
  *
  * Nothing that was wanted has been allocated at this point, and nothing will be. What the table predicts includes all
- * tasks of the window. */
+ * tasks of the window. Scheduler thread. */
 #include "plan/stream/impl.h"
 
 #include <stdlib.h>

@@ -1,11 +1,12 @@
-/* The instruction graph, spilling: where a device's own memory is short, allocations there are freed that no command of
- * the window needs, the oldest first. What the host's memory lacks of their contents is copied there before.
+/* The instruction graph, spilling: see impl.h. Where a device's own memory is short, allocations there are freed that
+ * no command of the window needs, the oldest first. What the host's memory lacks of their contents is copied there
+ * before.
  *
- * window.c lets only one task wait then, so that tasks that each fit follow each other. What was freed comes back when
- * a task needs it, by the same copies as any contents that lie elsewhere. If that is not enough, what would grow is
- * freed as well, and in the end all there is: what the task needs of it comes back without the rest. An allocation on a
- * device depends on the frees before it whose room it needs (plan/memory/budget.h). Nothing here is asked where all
- * fits. */
+ * window.c lets only one task wait then, so that tasks each of which fits follow each other. What was freed comes back
+ * when a task needs it, by the same copies as any contents that lie elsewhere. If that is not enough, what would grow
+ * is freed as well, and in the end everything: what the task needs of it comes back without the rest. An allocation on
+ * a device depends on the frees before it whose room it needs (plan/memory/budget.h). Where all fits, nothing here is
+ * called. Scheduler thread. */
 #include "plan/stream/impl.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* The instruction graph, tiles: executions of a window of pure tasks that follow each other are compiled tile by tile
- * (plan/tolerance/tiles.h), so that what a tile touches stays in the cache.
+/* The instruction graph, tiles: see impl.h. Executions of a window of pure tasks that follow each other are compiled
+ * tile by tile (plan/tolerance/tiles.h), so that what a tile touches stays in the cache.
  *
  * Ready kernels of equal priority start in the order in which they were compiled (exec/engine.h), so all that is
  * decided here is this order. Dependencies are those that the trackers find, and one more: a tile begins when an
- * earlier one has ended, or else devices would begin with the first task of every tile. It is kept for windows that
- * come again: by shapes and pieces, all that it follows from. */
+ * earlier one has ended, or else devices would begin with the first task of every tile. The order is kept for windows
+ * that come again: it is found by shapes and pieces, from which alone it follows. Scheduler thread. */
 #include "base/hash.h"
 #include "plan/stream/impl.h"
 #include "plan/tolerance/tiles.h"

@@ -1,12 +1,12 @@
-/* The instruction graph, lookahead: which commands wait for which others before memory is allocated.
+/* The instruction graph, lookahead: see impl.h. Which commands wait for which others before memory is allocated.
  *
  * Every command goes through the window. Its needs are noted, unless all that it needs is there. If nothing is wanted
- * when a batch has been noted, all of it is compiled at once, which is the case in the steady state of every loop.
- * Creation of a buffer passes by what waits: nothing in the window knows the buffer, and the application may be waiting
- * until its initial contents have been copied.
+ * when a batch has been noted, all of it is compiled at once, which is the case in the steady state of every loop. The
+ * creation of a buffer does not wait behind the window: nothing in the window knows the buffer, and the application may
+ * be waiting until its initial contents have been copied.
  *
  * Where the limit would be exceeded and a buffer's end waits in the window, what lies before the newest task is
- * compiled first, so that the buffer's memory counts as free. */
+ * compiled first, so that the buffer's memory counts as free. Scheduler thread. */
 #include "plan/stream/impl.h"
 
 enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
@@ -77,7 +77,8 @@ static size_t end_of_task(const ti_command *const *command, size_t first, size_t
 
 static void close_window(ti_instruction_graph *graph);
 
-/* As if there were no lookahead: what one task needs may lie where the next one's will. */
+/* Compile the window task by task, as if there were no lookahead: what one task needs may lie where the next one's
+ * will. */
 static void close_by_task(ti_instruction_graph *graph)
 {
     TI_VEC(const ti_command *) all = { 0 };
@@ -110,7 +111,8 @@ static void note_again(ti_instruction_graph *graph)
     ti_vec_fini(&all);
 }
 
-/* The memory in which there is no room, however much is freed of it; TI_HOST_MEMORY: there is room. */
+/* Choose what is freed on devices, and free more where that is not enough. Returns the memory in which there is no room
+ * all the same; TI_HOST_MEMORY: there is room. */
 static int make_room(ti_instruction_graph *graph)
 {
     int memory = ti_instruction_choose_spills(graph);
@@ -215,7 +217,7 @@ static bool must_close(ti_window *w, const ti_command *command, int lookahead)
     return command->task->kind == TI_TASK_EPOCH || ++w->calm_horizons >= CALM_HORIZONS || w->horizons >= lookahead;
 }
 
-/* Whether `bytes` may be allocated now, and what is wanted after it. */
+/* Whether `bytes` may be allocated now, and all that is wanted after it. */
 static bool fits_before(ti_instruction_graph *graph, uint64_t bytes)
 {
     graph->emit.budget.live += bytes;
@@ -224,7 +226,7 @@ static bool fits_before(ti_instruction_graph *graph, uint64_t bytes)
     return good;
 }
 
-/* Of the initial contents that this node has. */
+/* Bytes of the initial contents that this node has. */
 static uint64_t initial_bytes(const ti_task *task)
 {
     const ti_user_copy *init = &task->as.create.init;
@@ -375,7 +377,7 @@ static void add_all(ti_instruction_graph *graph, const ti_command *const *comman
     }
 }
 
-/* Nothing of the commands comes after what ends it. */
+/* Add commands of which only the last may end a segment. */
 static void add_segment(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
     const size_t known = ti_cycle_repeat(graph, command, count);

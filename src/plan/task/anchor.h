@@ -2,12 +2,12 @@
  *
  * A horizon comes as soon as more tasks are ready at once than the limit. A loop of 1 000 such tasks and a limit of 64
  * has horizons at other places in every pass, and so looks different each time to whoever repeats what it has seen
- * (plan/track/loop.h). So a task that brought about a horizon by the width of the front becomes the *anchor*: when
- * the same comes again, a horizon follows it, too, and all passes have theirs at the same places. That is one more in a
- * pass. An anchor that does not come again gives way to another task.
+ * (plan/track/loop.h). So a task that brought about a horizon by the width of the front becomes the *anchor*: whenever
+ * the same task comes again, a horizon follows it, too. So all passes have their horizons at the same places, at the
+ * price of one more in each pass. An anchor that does not come again gives way to another task.
  *
- * Tasks are the same if they touch the same: alike on all nodes. Tasks that are placed on one of several nodes are none
- * of them, since other nodes see less of these. Application thread. */
+ * Tasks count as the same if they touch the same, which all nodes see alike. Tasks that are placed on one of several
+ * nodes are never anchors, since other nodes see less of these. Application thread. */
 #ifndef TI_ANCHOR_H
 #define TI_ANCHOR_H
 

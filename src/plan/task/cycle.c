@@ -1,13 +1,15 @@
 /* Cycles of the task graph: see cycle.h.
  *
- * There are cycles of tasks and fences with shapes that come again, without host objects, and of where the program
- * waits for its node; not where all nodes meet, which may change how tasks are cut, where reports want edges, forwards
- * are marked, or producers have been merged. */
+ * Steps of a cycle are tasks and fences whose shapes come again, horizons, and points where the program waits for its
+ * node alone. There are no cycles of tasks with host objects; across points where all nodes meet, since tasks may be
+ * cut in another way from there on; where reports want edges or forwards are marked; nor once producers have been
+ * merged. */
 #include "plan/task/impl.h"
 
 const ti_shape ti_horizon_shape = { .name = "horizon" };
 
-/* A round has so many tasks at most; graphs with more entries are not compared. Rounds that make up for recording. */
+/* A round has at most MAX_STEPS tasks; graphs with more than MAX_ENTRIES entries are not compared. WORTH rounds make up
+ * for the recording. */
 enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 8192, WORTH = 2 };
 
 void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
@@ -42,7 +44,8 @@ static inline ti_producers *producers_of(const ti_task_graph *graph, size_t slot
     return graph->forwards ? ti_forwards_producers(graph->forwards, slot) : NULL;
 }
 
-/* False: it is of a kind that is not compared. Numbers of tiles are another way to the same entries. */
+/* Write down what the graph knows. False: some of it is of a kind that is not compared. Numbers of tiles are left out:
+ * they only lead to the same entries faster. */
 static bool describe(ti_task_graph *graph, ti_task_state *state)
 {
     bool can = true;
@@ -65,7 +68,7 @@ static bool describe(ti_task_graph *graph, ti_task_state *state)
     return can;
 }
 
-/* Of what is written in each round, which has grown since; all else came before that. */
+/* Whether a producer is one of a task of a round, whose id has grown since. All others came before the rounds. */
 static inline bool grows(const ti_task_cycle *c, uint64_t producer)
 {
     return producer >= c->first - c->length;

@@ -11,8 +11,7 @@
 
 enum { MAX_OLD = 4 /* ti_system::old_producers, unless it says otherwise */, MAX_NAMESAKES = 100, KNOWN_BITS = 8 };
 
-/* What a task reads of a producer. Those of another kind than PLAIN are for the report only: no forward comes of
- * them. */
+/* What a task reads of a producer. Only PLAIN ones become forwards; the other kinds are for the report. */
 typedef enum part_read { PLAIN, EARLIER, PINNED, STAYS } part_read;
 typedef struct candidate {
     ti_producer *producer;
@@ -21,14 +20,15 @@ typedef struct candidate {
     uint32_t first, end; /* pieces, once they are sorted */
 } candidate;
 
-/* What one image of an access has in common with an entry. Pieces of one image do not meet. */
+/* What one image of an access has in common with an entry. Pieces of one image are disjoint. */
 typedef struct piece {
     ti_box box;
     uint32_t candidate;
 } piece;
 
-/* What came of the reads of one buffer by tasks of a shape, for the next such task: the same comes if the reads meet
- * the same entries, whose producers are as many and wrote them by the same writes. Made where that is not much. */
+/* The forwards that the reads of one buffer by a task of a shape became, kept for the next task of the shape. It gets
+ * the same if its reads meet the same entries, written by as many producers with the same writes. Kept only where these
+ * are few. */
 enum { KEPT_HITS = 4, KEPT_BOXES = 8, KEPT_READS = 64 };
 typedef struct kept_read {
     uint64_t reader; /* number_of the first of the reads; 0: nothing is kept */
@@ -135,7 +135,8 @@ void ti_forwards_destroy(ti_forwards *f)
 
 /* ---- writes */
 
-/* Looked at only where tasks have not met before. */
+/* The geometry of the task at hand, made when it is first asked for: most reads and writes that come again do not need
+ * it. */
 static const ti_geometry *geometry_of(ti_forwards *f, const ti_task *task)
 {
     if (f->geometry_task != task->id) {
@@ -160,7 +161,7 @@ static void describe_manner(ti_forwards *f, const ti_task *task, const ti_access
     }
 }
 
-/* Of one mapper of an access, which no other shape has; 0: the shape comes once. */
+/* A number for one mapper of an access, which no other shape has; 0: the shape comes once. */
 static inline uint64_t number_of(const ti_shape *shape, uint32_t access, uint32_t mapper)
 {
     enum { BITS = 5 };
@@ -200,7 +201,7 @@ static void note_write(ti_forwards *f, const ti_task *task, uint32_t index_of_ac
 
 /* ---- reads */
 
-/* The candidate of a producer: new ones move nothing yet. */
+/* The candidate for a producer; a new one does not move anything yet. */
 static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
 {
     if (p->question != f->question) {
@@ -214,14 +215,14 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
-/* Whether something is read in another way than it was written. */
+/* Whether what is read was written in another way. */
 static bool differs(ti_forwards *f, const ti_task *task, const ti_manner *m, const ti_mapper *mapper)
 {
     return !m || m->reduced || !ti_mapper_equal(&m->mapper, mapper) ||
            memcmp(&m->geometry, geometry_of(f, task), sizeof(ti_geometry)) != 0;
 }
 
-/* The same, known of reads and writes that come again. */
+/* The same; for reads and writes that come again the answer is kept. */
 static bool moves(ti_forwards *f, const ti_task *task, const ti_producers *producers, const ti_producer *p,
                   uint32_t index_of_access, uint32_t mapper)
 {
@@ -285,7 +286,7 @@ static int by_candidate(const void *a, const void *b)
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 }
 
-/* Pieces of one candidate become neighbours. */
+/* Sort pieces by candidate, and note which pieces each has. */
 static void sort_pieces(ti_forwards *f)
 {
     if (f->candidates.count > 1) {
@@ -298,7 +299,7 @@ static void sort_pieces(ti_forwards *f)
     }
 }
 
-/* What is read of a candidate, as disjoint boxes. What another read of the task has moved is not told again. Valid
+/* What is read of a candidate, as disjoint boxes. What another read of the task has moved is not reported again. Valid
  * until the next call. */
 static const ti_boxes *boxes_of(ti_forwards *f, const candidate *c)
 {
@@ -329,8 +330,8 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
     ti_vec_push(&f->out, forward);
 }
 
-/* One forward for all that the task reads of merged producers, in a form that does not depend on how they are kept
- * apart. Whether anything moves. */
+/* One forward for all that the task reads of merged producers. Its boxes are in normal form, so they do not depend on
+ * how merged producers are kept apart. Returns whether anything moves. */
 static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *arena)
 {
     ti_vec_clear(&f->boxes);
@@ -351,7 +352,7 @@ static bool emit_merged(ti_forwards *f, const ti_buffer_info *buffer, ti_arena *
     return moves;
 }
 
-/* The same as an edge for the report; `forward` is an index, or -1. */
+/* An edge for the report: what the task reads of the candidate. `forward` is an index, or -1. */
 static void add_edge(ti_forwards *f, const ti_task *task, const ti_buffer_info *buffer, const candidate *c, int forward,
                      ti_arena *arena)
 {
@@ -391,7 +392,8 @@ static inline size_t kept_at(uint64_t reader)
     return reader * TI_HASH_KEY >> (64 - BITS);
 }
 
-/* Whether what was met then is met again: the boxes are, if no entry has been added or has gone. */
+/* Whether the reads meet the same entries as when this was kept. Their boxes are the same if no entry has been added or
+ * removed since. */
 static inline bool meets_same(const kept_read *k, const ti_producers *producers)
 {
     if (k->producers != producers || k->changes != producers->changes || producers->merged_volume) {
@@ -412,7 +414,7 @@ static inline bool meets_same(const kept_read *k, const ti_producers *producers)
     return true;
 }
 
-/* Whether the forwards are known; then they are there. */
+/* Emit the forwards as they were kept. False: they are not known. */
 static bool derive_again(ti_forwards *f, const ti_task *task, uint32_t first, const ti_producers *producers,
                          ti_arena *arena)
 {
@@ -433,7 +435,7 @@ static bool derive_again(ti_forwards *f, const ti_task *task, uint32_t first, co
     return true;
 }
 
-/* Keep all entries that the reads of one buffer meet. Whether they are few, and simple. */
+/* Note all entries that the reads of one buffer meet. False: there are too many, or some are not simple. */
 static bool keep_hits(ti_forwards *f, const ti_task *task, uint32_t first, ti_producers *producers, kept_read *k)
 {
     const ti_shape *shape = task->shape;
@@ -458,7 +460,8 @@ static bool keep_hits(ti_forwards *f, const ti_task *task, uint32_t first, ti_pr
     return true;
 }
 
-/* The forwards from `next` on came of it, of candidates one by one. So few are never merged. */
+/* Keep the forwards from `next` on, which the reads have become. Each is of one producer: where there are so few, none
+ * is merged. */
 static TI_NOINLINE void keep(ti_forwards *f, const ti_task *task, uint32_t first, ti_producers *producers, size_t next)
 {
     enum { PATIENCE = 4, SELDOM = 16 };
@@ -534,7 +537,7 @@ static void look_and_derive(ti_forwards *f, const ti_task *task, uint32_t first,
     }
 }
 
-/* The same, unless it is known. */
+/* The forwards of all reads of one buffer: as they were kept, or derived. */
 static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena *arena)
 {
     ti_producers *producers = f->buffer.data[task->shape->access[first].buffer->slot];
@@ -554,13 +557,13 @@ static void derive(ti_forwards *f, const ti_task *task, uint32_t first, ti_arena
 
 /* ---- sources of placed tasks */
 
-/* What comes of who wrote all that a task on this node reads. */
+/* The source of a read by a task on this node, all of which this producer wrote; 0: none. */
 static uint64_t source_of(const ti_producer *p, int node)
 {
     return p && p->task && p->place >= 0 && p->place != node ? p->task : 0;
 }
 
-/* Of the reads with one box, those whose source is not 0. */
+/* Whether a read may have a source other than 0: it touches one box, by one component mapper. */
 static bool may_have_source(const ti_shape *shape, uint32_t index)
 {
     const ti_access *access = &shape->access[index];
@@ -576,7 +579,7 @@ static void set_sources(ti_task *task, const uint64_t *source, ti_arena *arena)
     task->source = any ? ti_arena_copy(arena, source, task->shape->accesses * sizeof(*source)) : NULL;
 }
 
-/* The only one that wrote any of the box, or NULL. */
+/* The producer that wrote all of the box, if one entry has it; else NULL. */
 static const ti_producer *only_producer(ti_forwards *f, ti_producers *producers, const ti_box *box)
 {
     ti_vec_clear(&f->hits);
@@ -610,7 +613,7 @@ void ti_forwards_expect(const ti_forwards *f, const ti_buffer_info *buffer, uint
     __builtin_prefetch((const void *)(uintptr_t)ti_tile_note_of(f->buffer.data[buffer->slot]->tiles, tile), 1);
 }
 
-/* Nobody need look at what is only read. */
+/* Only what the task writes is looked up: its reads change nothing here, and no forward comes of them. */
 bool ti_forwards_pass(ti_forwards *f, const ti_shape *form, const uint32_t *tile, uint64_t id, int node)
 {
     ti_producer *found[TACIT_MAX_ACCESSES];
@@ -637,8 +640,8 @@ bool ti_forwards_pass(ti_forwards *f, const ti_shape *form, const uint32_t *tile
     return true;
 }
 
-/* A task of which no forward comes, and which writes what placed tasks have written: the same, of any boxes, and where
- * sources are wanted. */
+/* The same for a placed task of any boxes, and where sources are wanted: all that it reads was written by placed tasks,
+ * and each box that it writes is an entry which is all that its producer wrote. False: nothing has changed. */
 static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
 {
     const ti_shape *shape = task->shape;

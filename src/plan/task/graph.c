@@ -113,7 +113,7 @@ static inline bool is_complete(const ti_tracked *b)
     return b->written.min[0] < 0;
 }
 
-/* Slabs that follow each other make one box; of others the largest is known. */
+/* Note what has been written: boxes that continue what is known are joined to it; of others the largest is kept. */
 static TI_NOINLINE void note_written(ti_tracked *b, const ti_buffer_info *buffer, const ti_box *box)
 {
     if (ti_box_covers(&b->written, box)) {
@@ -202,8 +202,8 @@ static inline void track_write(ti_task_graph *graph, ti_task *task, const ti_acc
     }
 }
 
-/* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update follows as a
- * write all that it would as a read. */
+/* Reads first, so that a task does not hide the writer that it depends on behind its own write. An update is tracked as
+ * a write only, which depends on all that the read would. */
 static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
@@ -290,7 +290,7 @@ static void finish(ti_task_graph *graph, ti_task *task)
     ti_task_cycle_note(graph, task, was);
 }
 
-/* One that is due, or that a cycle has here. */
+/* A horizon, because one is due, or because the cycle that is repeated has one here. */
 static const ti_task *make_horizon(ti_task_graph *graph, bool repeats)
 {
     uint64_t start = graph->horizon_ns ? ti_clock_ns() : 0;
@@ -319,7 +319,7 @@ static bool is_due(ti_task_graph *graph, const ti_task *task)
     return ti_horizon_is_due(h);
 }
 
-/* `out` has a task; how many there are with the horizon that may be due. */
+/* `out` has a task: add a horizon if one is due. Returns how many there are then. */
 static inline size_t with_horizon(ti_task_graph *graph, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
     if (TI_LIKELY(!is_due(graph, out[0]))) {

@@ -1,4 +1,4 @@
-/* The state of the task graph. Included by graph.c and cycle.c only. */
+/* The state of the task graph. Included by graph.c and cycle.c only. Application thread. */
 #ifndef TI_TASK_IMPL_H
 #define TI_TASK_IMPL_H
 

@@ -2,10 +2,10 @@
  * tasks of the window find on the node itself what earlier ones wrote.
  *
  * Strategy `halo` of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, section 2. Margins are found
- * backwards. The last task has none. A task needs as much as makes what it writes cover what later tasks, with their
- * margins, read of it. All nodes have the same margins, which are the largest that any of them needs: so they are part
- * of what all nodes know of who holds what. They decide how many messages there are, never what is right: what is not
- * there comes by a message. A pure function of the tasks and their splits. Any thread. */
+ * backwards. The last task has none. The margin of any other is so large that what the task writes covers what later
+ * tasks, with their margins, read of it. All nodes have the same margins, which are the largest that any of them needs:
+ * so they are part of what all nodes know of who holds what. They decide how many messages there are, never what is
+ * right: what is not there comes by a message. A pure function of the tasks and their splits. Any thread. */
 #ifndef TI_MARGINS_H
 #define TI_MARGINS_H
 

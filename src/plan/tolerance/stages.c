@@ -18,7 +18,7 @@ static bool is_plain(const tacit_component *c)
     return c->mul == c->div && !ti_component_is_irregular(c);
 }
 
-/* False: they are not so related that all chunks have the same reach. */
+/* The reach along dimension k of the split. False: it is not the same for all chunks. */
 static bool reach_along(int k, const ti_mapper *writes, const ti_mapper *touches, reach *out)
 {
     for (int d = 0; d < writes->dims; d++) {
@@ -37,8 +37,8 @@ static void raise(int64_t *value, int64_t to, int64_t by)
     *value = TI_MAX(*value, to + by);
 }
 
-/* The reader is as deep as what it reads makes it. A read of elements that are shifted only is left alone: it may
- * become a collective, for which all nodes wait. */
+/* The depth of a reader, raised to that of what it reads plus the reach. False for a read of elements that are only
+ * shifted: it may become a collective, for which all nodes wait. */
 static bool follow(const ti_split *s, const ti_mapper *writes, const ti_margin *of, const ti_mapper *reads,
                    ti_margin *depth)
 {
@@ -56,7 +56,8 @@ static bool follow(const ti_split *s, const ti_mapper *writes, const ti_margin *
     return true;
 }
 
-/* The writer waits for what touches the buffer before it, deep as that is; -1: nothing there waits for messages. */
+/* The depth of a task that overwrites, raised to that of what touched the buffer before it; -1: nothing there waits for
+ * messages. */
 static bool wait_for(const ti_split *s, const ti_mapper *writes, const ti_margin *of, const ti_mapper *touches,
                      ti_margin *depth)
 {
@@ -189,8 +190,8 @@ static ti_stage_verdict find_read(search *s, size_t r, uint32_t access)
     return verdict;
 }
 
-/* How deep the task waits for messages, or -1. Items of its margin wait, even where no item of the chunk does: there
- * are some at all borders, if there are any. */
+/* How deep items of the task wait for messages; -1: along this side none do. Items of its margin always wait, even
+ * where no item of the chunk does, if the task waits at all. */
 static ti_margin late_of(const search *s, size_t t)
 {
     ti_margin late = s->stage[t].depth;

@@ -2,10 +2,11 @@
  * how much chunks have to be enlarged if what others can compute by themselves comes in messages.
  *
  * Strategy `staged` of Eijkhout: Task Graph Transformations for Latency Tolerance, 2022, section 3. Forwards through
- * the window the *depth* of each task is found: so far from the border of a chunk may an item be, and still come of
- * what other nodes have. Items further inside are the set L4 (doc/internals.md). Their neighbours need not compute
- * them, and so the margin of a task is the smaller of its depth and of what strategy `halo` would give it (margins.h).
- * What lies between the two is computed by its owner *ahead*, before the rest of L4 (the set L1), and sent.
+ * the window the *depth* of each task is found: only items that are at most so far from the border of their chunk can
+ * depend on what other nodes have. Items further inside are the set L4 (doc/internals.md). Their neighbours need not
+ * compute them, and so the margin of a task is the smaller of its depth and of what strategy `halo` would give it
+ * (margins.h). What lies between the two is computed by its owner *ahead*, before the rest of L4 (the set L1), and
+ * sent.
  *
  * Buffers are used again: an item that overwrites what a deep item reads, or writes, has to wait for it. Such items
  * count as deep, too, or else two nodes would wait for each other. The paper has no such items, as it writes each value

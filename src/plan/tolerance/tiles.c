@@ -1,7 +1,9 @@
 /* Tiles of a window: see tiles.h.
  *
- * How far tiles move is not derived from mappers, but tried: half of the first task along a dimension, and how far the
- * others get then. Half of a tile, or more, is to be what does not move, or fewer tasks are better. */
+ * The skew, by how much later tasks fall behind the first one, is not derived from mappers but tried: half of the first
+ * task along a dimension counts as done, and the others go as far as they can. A tile, without what the skew adds to
+ * it, has to be at least as long as the skew. If it would be shorter, there are no tiles; a window of fewer tasks may
+ * have some. */
 #include "plan/tolerance/tiles.h"
 
 #include "base/check.h"
@@ -110,7 +112,7 @@ static ti_box rest_of(const sweep *s, uint32_t t)
     return all;
 }
 
-/* What is left of the task will touch this. */
+/* Note what the rest of the task will touch. */
 static void note_rest(sweep *s, uint32_t t)
 {
     const ti_shape *shape = s->is->shape[t];
@@ -139,7 +141,7 @@ static void follow_first(sweep *s, uint32_t t)
     }
 }
 
-/* The items of the task, in a box around all that are left, that have to wait. */
+/* The items of the task that have to wait, within a box around all that are left. */
 static void find_blocked(sweep *s, uint32_t t)
 {
     const ti_shape *shape = s->is->shape[t];
@@ -172,7 +174,7 @@ static void take_away(ti_boxes *from, const ti_boxes *what)
     }
 }
 
-/* What is free of the piece goes into the list. */
+/* Put those items of the piece that need not wait (`free`) into the list. */
 static void emit(sweep *s, uint32_t p, ti_tile_order *out)
 {
     ti_boxes_normalize(&s->free);
@@ -194,7 +196,7 @@ static void begin_tile(sweep *s, const ti_box *tile, int device, ti_tile_order *
     }
 }
 
-/* The tile of the first task, what other devices have of it left aside; then all others, as far as they can. */
+/* Put the device's part of the tile of the first task into the list; then all other tasks, as far as they can go. */
 static void advance(sweep *s, const ti_box *tile, int device, ti_tile_order *out)
 {
     for (size_t i = 0; i < s->buffer.count; i++) {
@@ -232,7 +234,7 @@ static ti_box pieces_of(const sweep *s, uint32_t t, int device)
     return all;
 }
 
-/* What all tasks touch: boxes around it, by buffer. */
+/* Bytes that all tasks touch: of boxes around it, one for each buffer. */
 static uint64_t bytes_of(sweep *s)
 {
     uint64_t bytes = 0;
@@ -251,8 +253,8 @@ static uint64_t bytes_of(sweep *s)
     return bytes;
 }
 
-/* Begin with half of the first task along dimension `d`: by how much others fall behind, in items of the first. Less
- * than 0: one of them does not begin. */
+/* Do half of the first task along dimension `d`: by how much others fall behind, in items of the first. Less than 0:
+ * one of them cannot begin. */
 static int64_t skew_along(sweep *s, int d)
 {
     const ti_box all = pieces_of(s, 0, -1);
@@ -293,7 +295,8 @@ static int64_t even(int64_t length, int64_t tile, int64_t gran)
     return ti_ceil_div(ti_ceil_div(length, tiles), gran) * gran;
 }
 
-/* A tile with what it moves has at most so many items. False: less than half of it would not move. */
+/* Choose the extent of tiles, so that one together with its skew has at most `items` items. False: a tile would be
+ * shorter than its skew. */
 static bool choose_extent(sweep *s, int64_t items, int64_t extent[3])
 {
     const ti_shape *shape = s->is->shape[0];
@@ -348,7 +351,7 @@ static ti_box tile_at(const device_tiles *d, const int64_t extent[3], int64_t nu
     return tile;
 }
 
-/* Of the kernels from `from` on, on the device: the largest of the last task. */
+/* Among the device's kernels from `from` on: the largest one of the last task. */
 static int32_t end_of(const sweep *s, const ti_tile_order *out, size_t from, int device)
 {
     int32_t end = -1;

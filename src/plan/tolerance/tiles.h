@@ -1,15 +1,15 @@
-/* Tiles of a window: the items of consecutive tasks in an order in which little data is worked on for all of them,
- * before the next is looked at, so that it stays in the cache.
+/* Tiles of a window: the items of consecutive tasks in another order, by small parts of the data. All tasks work on one
+ * part, as far as they can, before the next part is begun: so it stays in the cache.
  *
  * The first task is cut into tiles, one after the other along its dimensions. After each tile, every later task goes as
  * far as it can: all of its items that neither touch what the rest of an earlier task will write, nor write what that
  * will touch. So a tile of a stencil moves back by its radius with every task (time skewing), in place or not, and each
- * item is executed once. What the mappers of any two tasks have in common is all that counts. Whoever executes the
- * kernels of the list in order, or in another one that keeps dependencies, gets what the tasks say.
+ * item is executed once. Only what the mappers of any two tasks have in common counts. Whoever executes the kernels of
+ * the list in order, or in another order that keeps dependencies, gets the results of the tasks in their order.
  *
- * Cuts lie between granules, along dimension 0, and along 1 if all tasks are split in two dimensions
- * (TACIT_SPLIT_2D), since kernels of others may take rows to be whole. What one device executes is tiled by itself, so
- * that devices work at the same time. A pure function. Any thread. */
+ * Cuts lie between granules, along dimension 0, and along 1 if all tasks are split in two dimensions (TACIT_SPLIT_2D),
+ * since kernels of others may take rows to be whole. What one device executes is tiled by itself, so that devices work
+ * at the same time. A pure function. Any thread. */
 #ifndef TI_TILES_H
 #define TI_TILES_H
 

@@ -1,10 +1,11 @@
 /* What the files of trackers share.
  *
- * tracker.c keeps the map from boxes to {last writer, readers since}, and calls note.c for reads that are listed
- * beside the map. state.c says what a tracker knows, for whoever compares that. Nothing else includes this.
+ * tracker.c keeps the map from boxes to {last writer, readers since}, and calls note.c for reads that are listed beside
+ * the map. state.c says what a tracker knows, for whoever compares that. Nothing else includes this. Thread of the
+ * stage.
  *
- * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record,
- * and its value is the record's index with the mark bit. So has one that is a tile: it is found by the tile's number,
+ * Most entries have a writer and no reader; their map value is the writer's id. An entry with readers has a record, and
+ * its value is the record's index with the mark bit. So has one that is a tile: it is found by the tile's number,
  * without a look at the map, and keeps its record until it is cut or merged. A tile that consists of a few entries has
  * parts: where these lie, as long as the map does not change. Invariant: readers of a record ascend. */
 #ifndef TI_TRACKER_IMPL_H

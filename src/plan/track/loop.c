@@ -1,10 +1,10 @@
 /* Whether a stage goes round in a loop: see loop.h.
  *
- * Segments in a row that are alike are a stretch. Of each stretch it is known which one before had the same segments,
- * as many of them, and of that the same. So all distances at which the stretch at hand repeats another are found by a
- * walk over those alone. What has repeated itself for as many stretches as it is long is a round; if several have, the
- * one that has done so for longest, since a loop within another one repeats itself only until that goes on. Where no
- * stretches do, some segments alike are a round of one. */
+ * Equal segments in a row are a stretch. Of each stretch it is known which earlier one last had the same segments and
+ * as many of them, and of that one the same: a chain. Walking along this chain finds all distances at which the latest
+ * stretch repeats an earlier one. If the last n stretches or more each repeat the one n before them, n stretches are a
+ * round. If several n qualify, it is the one that has repeated for longest: a loop inside another one stops repeating
+ * when the outer loop goes on. If none does, a few equal segments in a row are a round of one segment. */
 #include "plan/track/loop.h"
 
 /* Segments that are not looked at after a failure: as many as the round had, or this, and each time twice as many. */

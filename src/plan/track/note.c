@@ -1,4 +1,4 @@
-/* Notes: reads that are listed beside the map of a tracker.
+/* Notes: reads that are listed beside the map of a tracker. See impl.h.
  *
  * A read of many entries would have to be added to the record of each, and soon a write drops all those records again.
  * Instead the tracker has a list of notes in the order of their ids: "these ids have read this box". Whoever writes
@@ -9,13 +9,14 @@
  * A note may stand for many ids: all of them have read its box, as messages do that send the same data to many nodes.
  * Or, if it has borders, each id has read one box of a box run, as messages do that send neighbouring parts.
  *
- * Once the applied horizon has passed a note, the note is forgotten, because writers wait for that horizon instead.
- * One case needs care. An entry may have readers that are newer than the horizon but were planned before it was
- * applied. Those wait for the entry's writer under its own name, not for the horizon. A writer that waits for such
- * readers alone would miss the readers that have been forgotten. So where something has been forgotten since the oldest
- * of such readers may have come, the writer waits for the horizon as well (misses_forgotten).
+ * Once the applied horizon has passed a note, the note is forgotten, because writers wait for that horizon instead. One
+ * case needs care. An entry may have readers that are newer than the horizon but were planned before it was applied.
+ * Those wait for the entry's writer under its own name, not for the horizon. A writer that waits for such readers alone
+ * would miss the readers that have been forgotten. So where something has been forgotten since the oldest of such
+ * readers may have come, the writer waits for the horizon as well (misses_forgotten).
  *
- * Invariants: notes ascend, and there are at most TI_MAX_NOTES; then reads are added to entries again. */
+ * Invariants: notes ascend, and there are at most TI_MAX_NOTES; then reads are added to entries again. Thread of the
+ * stage. */
 #include "plan/track/impl.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a tracker knows, as words that can be compared, and the same for later ids.
+/* What a tracker knows, as words that can be compared; and how all ids in it are raised by a constant. See tracker.h.
  *
  * Two trackers answer alike, but for a constant that is added to all ids, if their states differ by that constant: the
  * same boxes are entries, with writers and readers that correspond, and so do notes. What lies below the applied

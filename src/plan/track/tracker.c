@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* So many old entries that one read touches are merged; a read of more than so many entries is noted beside the map,
- * unless the era says otherwise. */
+/* A read that touches MANY_OLD old entries merges them; a read of more than MAX_UNNOTED entries is noted beside the
+ * map, unless the era says otherwise (`few`). SELDOM: see new_parts. */
 enum { MANY_OLD = 4, MAX_UNNOTED = 4, SELDOM = 16 };
 #define NO_RECORD UINT32_MAX
 
@@ -65,7 +65,7 @@ static uint64_t new_record(ti_tracker *t, uint64_t writer)
     return TI_TRACKER_MARK | index;
 }
 
-/* The entry with this value is not the tile any more that it may have been. */
+/* From now on the entry with this value is not found by a tile's number, if it was. */
 static void leave_tile(const ti_tracker *t, uint64_t value)
 {
     if (value & TI_TRACKER_MARK) {
@@ -95,9 +95,11 @@ static uint64_t copy_value(ti_tracker *t, uint64_t value)
     return copy;
 }
 
-/* Rewrite what lies below the applied horizon: such readers stand for the horizon. They may go only with all other
- * readers. One that came between the horizon and its application depends on the writer by its own name, and does not
- * follow the horizon. Such readers may also be in notes. Readers ascend. */
+/* Rewrite what lies below the applied horizon. Readers below it are replaced by the horizon. If there are no other
+ * readers, they are dropped: the writer reads as the horizon, too. If there are, the horizon has to stay, since a
+ * reader that was planned between the horizon and its application depends on the writer by its own name, and does not
+ * follow the horizon. Such newer readers may also be in notes: so where there are notes, what is dropped counts as
+ * forgotten. Readers ascend. */
 static void normalise_record(ti_tracker *t, struct ti_tracker_record *r)
 {
     r->writer = ti_tracker_now(t, r->writer);
@@ -226,7 +228,8 @@ static void merge_around(ti_tracker *t, ti_box box, uint64_t value)
     }
 }
 
-/* Merge what was listed, if its writer lies below the horizon; all others differ from their neighbours. */
+/* Merge a listed entry with its neighbours if its writer lies below the horizon. Other entries differ from their
+ * neighbours. */
 static void merge_old(ti_tracker *t, const ti_region_entry *e)
 {
     if (ti_tracker_writer_of(t, e->value) > t->era->applied) {
@@ -241,7 +244,7 @@ static void merge_old(ti_tracker *t, const ti_region_entry *e)
     }
 }
 
-/* Make one entry of `n` that join to `run`; its value is the first one's. */
+/* Make one entry of `n`, which together are the box of `run`; its value is the first one's. */
 static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, const ti_region_entry *run)
 {
     for (size_t i = 1; i < n; i++) {
@@ -252,8 +255,8 @@ static void join_run(ti_tracker *t, const ti_region_entry *entry, size_t n, cons
     t->era->entries -= ti_region_map_unite(&t->map, &run->box, run->value) - 1;
 }
 
-/* Called where entries were added. With more than the bound, look at a few: more than are added, so that all have
- * their turn. */
+/* Called where entries were added. If there are more than the bound, look at a few entries, more than were added, so
+ * that in time all are looked at. Old ones among them are merged. */
 static void limit(ti_tracker *t)
 {
     enum { LOOKS = 4 };
@@ -292,7 +295,8 @@ static void merge_listed(ti_tracker *t)
     }
 }
 
-/* Put the old entries of `box`, which were met, into the scratch list; it has those that have been cut since. */
+/* Put the old entries among those that were met into the scratch list. If entries have been cut since, they are looked
+ * up again. */
 static void list_old(ti_tracker *t, const ti_box *box)
 {
     if (t->era->scratch.count > 0) {
@@ -363,7 +367,7 @@ static inline bool is_one_entry(const ti_tracker *t, const ti_box *box)
     return t->era->met.count == 1 && ti_box_equal(t->era->met.data[0].box, box);
 }
 
-/* The tile is an entry now. */
+/* The tile has become one entry: the places of its parts are not needed any more. */
 static TI_NOINLINE void drop_parts(ti_tracker *t, uint32_t tile, uint64_t note)
 {
     uint32_t index = (uint32_t)(note & ~TI_TRACKER_PARTS);
@@ -396,7 +400,8 @@ static inline ti_tracker_found *parts_of(const ti_tracker *t, uint32_t tile)
     return p && p->tile == tile ? &p->found : NULL;
 }
 
-/* A loop over more tiles than there is room for finds most of those that are there. */
+/* Room for the parts of a tile, or NULL. When there is none left, one request in SELDOM takes another tile's room: so a
+ * loop over more tiles than there is room for still finds most of those that have it. */
 static TI_NOINLINE ti_tracker_found *new_parts(ti_tracker *t, uint32_t tile)
 {
     struct ti_tracker_parts *parts = t->parts = t->parts ? t->parts : TI_NEW(struct ti_tracker_parts);
@@ -415,7 +420,8 @@ static TI_NOINLINE ti_tracker_found *new_parts(ti_tracker *t, uint32_t tile)
     return &parts->of.data[index].found;
 }
 
-/* Meet the entries in `box`. What has a number is soon found by that. */
+/* Find the entries in `box`. Those of a tile that consists of several are kept by its number, as long as the map does
+ * not change. */
 static inline void meet(ti_tracker *t, uint32_t tile, const ti_box *box, ti_tracker_found *found)
 {
     ti_region_refs *met = &t->era->met;
@@ -458,7 +464,8 @@ static inline void read_box(ti_tracker *t, uint32_t tile, const ti_box *box, ti_
     }
 }
 
-/* Writers that wait for this reader miss those that the horizon stands for, as if they had been forgotten after it. */
+/* The reader waits for an older writer and does not follow the horizon. A writer that waits for this reader alone would
+ * miss the readers that the horizon stands for: so they count as forgotten since. */
 void ti_tracker_note_early(ti_tracker *t, uint64_t id)
 {
     TI_ASSERT(id == t->newest && id > t->era->applied);

@@ -1,6 +1,5 @@
-/* The command graph, anticipated reads: what held tasks will want on all nodes comes at once, before the first of them.
- *
- * Only while a window closes: see window.c. */
+/* The command graph, anticipated reads: see impl.h. What held tasks will want on all nodes comes at once, before the
+ * first of them. Only while a window closes: see plan/lookahead/window.c. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 /* The union of what the task at hand and later ones want of a producer. Whether later ones want anything. */

@@ -1,8 +1,8 @@
-/* The command graph, questions: what a forward asks of discovery.
+/* The command graph, questions: see impl.h. What a forward asks of collective discovery (plan/version/discovery.h).
  *
  * A forward with a producer is one question. One without (plan/task/forward.h) is of several tasks, all of which have
  * been planned: windows close at horizons. So the versions show who has what, and what each source has is a question by
- * itself. */
+ * itself. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 /* Sources that are told apart. What others have is asked for as if it were the last one's, and goes by messages. */

@@ -1,7 +1,8 @@
-/* The command graph, edges: what became of them, for the report (trace/explain.h), and only if there is one.
+/* The command graph, edges: see impl.h. What became of the edges between tasks, for the report (trace/explain.h), and
+ * only if there is one.
  *
- * The task graph has listed the edges of a task (ti_task::edge). Here they meet the verdicts of their forwards, and
- * the messages that their bytes need on this node. */
+ * The task graph has listed the edges of a task (ti_task::edge). Here they meet the verdicts of their forwards, and the
+ * messages that their bytes need on this node. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 /* What the pieces have in common with the edge, in elements; peers that have some are noted. */

@@ -1,4 +1,6 @@
-/* The command graph, forwards: what of a task's reads travels as collectives. */
+/* The command graph, forwards: see impl.h. Which of a task's reads travel as collectives; the rest is left to messages.
+ * Discovery (plan/version/discovery.h) decides; here it is asked, its collectives are emitted, and the versions learn
+ * of them. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 enum { MAX_COLLECTIVES = 4 }; /* of one part; what they leave goes by messages */

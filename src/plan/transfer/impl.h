@@ -2,7 +2,7 @@
  * replayed of the last time.
  *
  * Each of these files calls those before it only: divide, anticipate, edge, forward, reduce, replay, multicast, placed;
- * and those of plan/command. Included by this folder and plan/lookahead only. */
+ * and those of plan/command. Included by this folder and plan/lookahead only. Scheduler thread. */
 #ifndef TI_TRANSFER_IMPL_H
 #define TI_TRANSFER_IMPL_H
 

@@ -1,13 +1,14 @@
-/* The command graph, planned multicasts: what several nodes will read leaves for all of them with the first.
+/* The command graph, planned multicasts: see impl.h, and plan/command/multicast.h for the state. What several nodes
+ * will read is sent to all of them when the first of them needs it.
  *
  * Placed tasks wait in a window (plan/version/multicast.h) that ends where all nodes see it end: after so many tasks,
  * and at whatever the program may wait for. Before the first reader of a version is planned, its owner sends it down a
- * tree whose nodes have read it then, for the versions too: their tasks find that nothing is missing, and what such a
- * node sends on is an ordinary message that depends on the one that brought it. All nodes know the same versions, and
- * derive the same tree from them.
+ * tree over the nodes that will read it. From then on the versions say that these nodes have it. So their tasks find
+ * that nothing is missing, and what such a node sends on is an ordinary message that depends on the one that brought
+ * it. All nodes know the same versions, and derive the same tree from them.
  *
  * A task at the front of the window that reads only what its own node wrote need not wait there: the window is for
- * finding the readers of what travels. */
+ * finding the readers of what travels. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
-/* The command graph, placed tasks that run elsewhere: most of them concern this node in nothing.
+/* The command graph, placed tasks that run on other nodes: see impl.h. Most of them concern this node in nothing.
  *
  * Programs of tiles read and write boxes that are entries of the versions. Who sends such a box to the task's node
  * shows at once. If nobody does, or another node, this node has nothing to do but to note who holds what from now on.
  * It needs no split and no holders for that, which is what planning a task costs otherwise. Whatever is not that simple
- * is left to plan.c, which does the same to the versions: nodes may take either way. */
+ * is left to plan/lookahead/plan.c, which does the same to the versions: nodes may take either way. Scheduler thread.
+ */
 #include "plan/transfer/impl.h"
 
 #include "ir/brief.h"

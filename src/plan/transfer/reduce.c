@@ -1,9 +1,9 @@
-/* The command graph, reductions: how the partial results of the nodes become one.
+/* The command graph, reductions: see impl.h. How the partial results of the nodes become one.
  *
- * Three ways. A collective of the network's, whose result goes to all nodes or to one: to those that read what the
- * buffer's reductions left before, since who will read this one is not known yet; a wrong guess costs a transfer.
- * Messages along a binomial tree, where collectives are off or few nodes take part. And messages along a tree over
- * blocks of the range, which has the same bits on any number of nodes. */
+ * Three ways. First, a collective of the network, whose result goes to all nodes or to one. Who will read the result is
+ * not known yet, so it goes to those nodes that read the results of the buffer's earlier reductions; a wrong guess
+ * costs a transfer. Second, messages along a binomial tree, where collectives are off or few nodes take part. Third,
+ * messages along a tree over blocks of the range, which has the same bits on any number of nodes. Scheduler thread. */
 #include "plan/transfer/impl.h"
 
 /* ---- a binomial tree over the nodes that have chunks; the first of them is the root */

@@ -1,9 +1,10 @@
-/* The command graph, replay: tasks that find a buffer as it was found before do to it what was done then
+/* The command graph, replay: see impl.h. Tasks that find a buffer as it was found before do to it what was done then
  * (plan/version/replay.h).
  *
- * Not replayed: tasks that no other equals; tasks with forwards while others are held, which may hoist; and everything
- * while somebody wants explanations. Of reductions, what becomes of the versions is replayed, and what the task reads;
- * how the result comes about is planned each time (reduce.c). */
+ * Not replayed: tasks whose shape comes once; a task with forwards while others are held, since a collective for it may
+ * bring what these want, too; and everything while somebody wants explanations. Of reductions, what becomes of the
+ * versions is replayed, and what the task reads; how the result comes about is planned each time (reduce.c). Scheduler
+ * thread. */
 #include "plan/transfer/impl.h"
 
 void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known)

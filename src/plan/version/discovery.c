@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { MAX_KNOWN = 32, MAX_BOXES = 16, MAX_SPARES = 64 };
-/* How much of a collective may be on its way to nodes that have it: one part in so many. Asked of so many nodes. */
+/* A collective is made although some nodes have parts of it already, if these are no more than one in SHARE_THERE. At
+ * most MAX_ASKED nodes are asked for that. */
 enum { SHARE_THERE = 8, MAX_ASKED = 16 };
 
 void ti_discovery_init(ti_discovery *planner, int node, int nodes)
@@ -14,7 +15,8 @@ void ti_discovery_init(ti_discovery *planner, int node, int nodes)
     *planner = (ti_discovery){ .node = node, .nodes = nodes };
 }
 
-/* Programs that make new collectives all the time get by with the memory of old ones. */
+/* Keep the memory of a collective that is not used any more, so that programs which make new ones all the time allocate
+ * nothing. */
 static void recycle(ti_discovery *planner, ti_collective *c)
 {
     if (planner->spares == MAX_SPARES) {
@@ -275,8 +277,8 @@ static int64_t volume_lacked(ti_discovery *planner, const ti_discovery_question 
     return volume;
 }
 
-/* Whether few elements would travel twice if all of the region did: what nodes lack now, and what they would lack if
- * nobody had read before. If there are many nodes, some are asked. */
+/* Whether few elements would travel twice if the whole region did: compares what nodes lack now with what they would
+ * lack if nobody had read before. If there are many nodes, only some are asked. */
 static bool is_mostly_lacking(ti_discovery *planner, const ti_discovery_question *q)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
@@ -298,8 +300,8 @@ static bool is_mostly_lacking(ti_discovery *planner, const ti_discovery_question
     return lacking > 0 && all - lacking <= all / SHARE_THERE;
 }
 
-/* What others have read of the entry may lie on other nodes already, and must not travel twice: messages bring what
- * they lack of that. */
+/* Take out of the region what has been read of the entry, since it must not travel twice: other nodes may have it
+ * already. Messages bring what is lacking of that. */
 static void leave_out_copies(ti_discovery *planner, const ti_version *v)
 {
     if (v->copies && v->copies->nodes.count) {
@@ -341,8 +343,9 @@ static void find_givers(const ti_discovery *planner, draft *d)
     d->from = d->givers == 1 ? NULL : d->writer;
 }
 
-/* All entries of the region must have one source. Leaves in the region what is not everywhere, and unless it may come
- * again, what nobody but the source has. TI_VERDICT_COLLECTIVE if there is any. */
+/* Find the source of the region, which must be the same for all of its entries. The region loses what need not move,
+ * and unless `again`, what any node but the source has. TI_VERDICT_COLLECTIVE if anything is left that its source can
+ * give. */
 static ti_verdict find_source(ti_discovery *planner, const ti_discovery_question *q, bool again, draft *out)
 {
     const ti_versions *hit = ti_version_map_query_any(q->map, &planner->region);
@@ -400,8 +403,8 @@ static void add_common(ti_discovery *planner, const ti_holder *read, ti_boxes *o
     }
 }
 
-/* What every node reads: where constant reads meet the region. Leaves that as the region, if there is any. Of many
- * pieces, messages bring some. */
+/* The region becomes what every node reads: where constant reads meet it. False: nothing is read by all, and the region
+ * stays as it is. If there are too many pieces, some are left to messages. */
 static bool keep_what_all_read(ti_discovery *planner, const ti_discovery_question *q)
 {
     int used = 0;
@@ -498,9 +501,9 @@ static int find_giver(const ti_discovery *planner, const ti_holder *w, const ti_
     return giver;
 }
 
-/* Nobody reads what another group wrote, if the parts of the producer lie between the same borders along all dimensions
- * of the buffer in which those of the consumer differ. Then the other dimensions of the grid say which member of a
- * group has written what. */
+/* Decide for groups of nodes. No group reads what another one wrote, if the parts of the producer lie between the same
+ * borders as those of the consumer, along all dimensions of the buffer in which the latter differ. Then the other
+ * dimensions of the grid say which member of a group has written what. */
 static ti_verdict decide_groups(const ti_discovery *planner, ti_holder *read, draft *d)
 {
     ti_holder *w = d->writer;
@@ -537,7 +540,7 @@ static ti_verdict decide_gather(const ti_discovery *planner, int root, draft *d)
     return TI_VERDICT_COLLECTIVE;
 }
 
-/* What nodes have or get of the region by parts, which one read says. */
+/* Decide for one read by which nodes get the region in parts. */
 static ti_verdict decide_read(const ti_discovery *planner, ti_holder *read, draft *d)
 {
     if (read->members) {
@@ -660,7 +663,7 @@ static void set_region(ti_discovery *planner, const ti_box *box, size_t boxes)
     }
 }
 
-/* What the forward becomes; `again`: if what others have read comes again with it. */
+/* Decide what the forward becomes. `again`: with it, what others have read already travels once more. */
 static ti_verdict draw_up(ti_discovery *planner, const ti_discovery_question *q, bool again, draft *d)
 {
     set_region(planner, q->box, q->boxes);

@@ -5,13 +5,14 @@
  * collectives, and which contents it left. A task whose step is known is planned without looking at versions at all.
  * The map lags: the holders of the steps since are applied only when somebody wants to see it (ti_replay_settle).
  * Contents are compared as wholes, so a step that is found is what planning would give. Tasks are known by the serial
- * of their shape (ir/shape.h), and forwards by their boxes. Where the result of a reduction goes follows from who read
- * those before, which is no content of the map: that is the *manner*, and a step is good for one.
+ * of their shape (ir/shape.h), and forwards by their boxes. Where the result of a reduction goes depends on who read
+ * the results of earlier ones. The map does not show that: it is the *manner*, a number of the caller's, and a step is
+ * good for one manner only.
  *
- * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the
- * number of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from
- * the contents, instead of the steps one by one. Where steps do not come again, or are too large, recording backs off,
- * and is tried again later. All of it depends on this node's plan only. Scheduler thread. */
+ * The tasks of a long loop each meet other contents, as those of a wavefront do. So what is kept grows with the number
+ * of different tasks, up to a bound, and is found by hashes; a map that lags far behind gets its entries from the
+ * contents, instead of the steps one by one. Where steps do not come again, or are too large, recording backs off, and
+ * is tried again later. All of it depends on this node's plan only. Scheduler thread. */
 #ifndef TI_REPLAY_H
 #define TI_REPLAY_H
 

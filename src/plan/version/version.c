@@ -167,8 +167,8 @@ void ti_version_map_fini(ti_version_map *map)
     ti_vec_fini(&map->other);
 }
 
-/* What has joined becomes a part of the copies, or if that is everybody now, of the writers. Nothing is merged: the
- * entry stays apart, as it did when they joined. */
+/* Nodes that have joined as readers become a part of the copies, or if all nodes hold the box then, of the writers.
+ * Nothing is merged: the entry stays apart, as it did when they joined. */
 static TI_NOINLINE void gather_joined(ti_version_map *map, ti_version *v)
 {
     const ti_node_range everybody = { 0, map->nodes };
@@ -223,7 +223,7 @@ static int by_corner(const void *a, const void *b)
     return ti_box_compare(&x->box, &y->box);
 }
 
-/* Tiles that lie apart are asked for one by one: between them there may be many others. */
+/* Boxes that lie apart are looked up one by one: between them there may be many other entries. */
 static void query_each(ti_version_map *map, const ti_boxes *boxes)
 {
     ti_vec_clear(&map->found);
@@ -266,7 +266,8 @@ static bool same_version(const ti_version *x, const ti_version *y)
     return ti_version_has_writer_of(x, y) && x->copies == y->copies;
 }
 
-/* Where no entry has been cut or merged since, as with tiles, the neighbours are known. */
+/* Find the neighbours of an entry. They are known if no entry has been cut or merged since they were found, as with
+ * tiles. */
 static void find_beside(ti_version_map *map, ti_version *v)
 {
     if (v->beside_at == map->changes) {
@@ -338,7 +339,8 @@ static void settle(ti_version_map *map)
 
 /* ---- cutting (R2) */
 
-/* A piece that a cut has left: readers that miss it go, and if one node wrote all of it, that node is named. */
+/* Simplify a piece that a cut has left: readers that do not touch it are dropped, and if one node wrote all of it, that
+ * node is named. */
 static void simplify(ti_version_map *map, ti_version *v)
 {
     set_copies(v, ti_copies_cut(&map->copies, v->copies, &v->box));
@@ -372,7 +374,8 @@ static ti_version *cut_out(ti_version_map *map, ti_version *v, const ti_box *box
     return v;
 }
 
-/* What has been inserted last, and one node wrote: a tile that was cut out of what is around it is used again. */
+/* The entry, if it was inserted last, need not be merged. One node wrote it: a tile that was cut out of what is around
+ * it, and that will be used again. */
 static void keep_cut(ti_version_map *map, ti_version *v)
 {
     size_t last = map->dirty.count - 1;
@@ -383,7 +386,7 @@ static void keep_cut(ti_version_map *map, ti_version *v)
     }
 }
 
-/* What is exactly what comes next is undefined as yet. */
+/* The entry is exactly what is about to be written: it becomes undefined until then. */
 static void clear_entry(ti_version_map *map, ti_version *v)
 {
     drop_holders(v);
@@ -392,7 +395,7 @@ static void clear_entry(ti_version_map *map, ti_version *v)
     }
 }
 
-/* Make `box` one entry, undefined as yet. */
+/* Make `box` one entry, which is undefined until it is written. */
 static ti_version *clear_box(ti_version_map *map, const ti_box *box)
 {
     ti_version *exact = ti_version_map_search(map, 0, box);
@@ -434,7 +437,7 @@ void ti_version_map_write_entry(ti_version_map *map, ti_version *v, int q)
     set_cleared(map, v, q, q + 1);
 }
 
-/* Whether the box is an entry that this writer wrote before, and nobody else has read since: then nothing changes. */
+/* Whether the box is an entry that this writer wrote before, and no other node has read since: then nothing changes. */
 static bool is_as_written(ti_version_map *map, const ti_holder *writer, const ti_copies *copies, const ti_box *box)
 {
     const ti_version *v = writer->constant ? NULL : ti_version_map_find(map, 0, box);
@@ -484,7 +487,7 @@ static bool all_hold(const ti_version *v, ti_node_range nodes)
     return ti_copies_have(v->copies, nodes, ti_version_owners(v));
 }
 
-/* Nodes [a,b) hold the box now, the writers are among them, and any of them may serve others. */
+/* The nodes hold the box from now on. The writers are among them, and any of them may serve others. */
 static void promote(ti_version_map *map, ti_version *v, ti_node_range nodes, const ti_box *box)
 {
     TI_ASSERT(v->kind != TI_WRITER_UNDEFINED && nodes.a < nodes.b);
@@ -494,7 +497,7 @@ static void promote(ti_version_map *map, ti_version *v, ti_node_range nodes, con
     mark_dirty(map, v);
 }
 
-/* Nodes [a,b) hold the box now, beside the writers. */
+/* The nodes hold the box from now on, beside the writers. */
 static void spread(ti_version_map *map, ti_version *v, ti_node_range nodes, const ti_box *box)
 {
     const ti_node_range everybody = { 0, map->nodes };
@@ -535,7 +538,7 @@ static void read_entry(ti_version_map *map, ti_version *v, ti_holder *reader, co
     }
 }
 
-/* What has been marked last, an entry that was read by itself, need not be merged. */
+/* The entry that was marked last, which was read by itself, need not be merged. */
 static void leave_apart(ti_version_map *map, size_t before)
 {
     TI_ASSERT(map->dirty.count <= before + 1);
@@ -544,7 +547,7 @@ static void leave_apart(ti_version_map *map, size_t before)
     }
 }
 
-/* Tiles that were read together, and follow each other with equal contents, need not stay apart. */
+/* Entries that were read together, and follow each other with equal contents, need not stay apart. */
 static void join_hits(ti_version_map *map)
 {
     for (size_t i = 1; i < map->hit.count && ti_version_map_stays_apart(map); i++) {
