@@ -13,6 +13,7 @@ static bool join_anticipated(ti_command_window *w, const ti_forward *f)
         if (read->task < w->at || read->producer != f->producer || read->buffer != f->buffer) {
             continue;
         }
+        TI_ASSERT(read->boxes > 0 && read->task < w->held.count);
         later |= read->task > w->at;
         for (uint32_t b = 0; b < read->boxes; b++) {
             ti_boxes_add_missing(&w->boxes, &read->box[b], &w->rest);
@@ -27,6 +28,7 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
     if (w->held.count == 0 || !join_anticipated(w, f)) {
         return NULL;
     }
+    TI_ASSERT(w->at < w->held.count && w->boxes.count > 0);
     ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
     ti_discovery_question question = {
         .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id
