@@ -377,7 +377,6 @@ ti_stage_verdict ti_command_find_stages(ti_command_graph *graph)
     if (graph->multicast.starting.count) {
         return TI_STAGE_FORWARDS;
     }
-    TI_ASSERT(graph->window.held.count == 0);
     settle(graph);
     ti_vec_reserve(&p->stage, p->task.count);
     p->stage.count = p->task.count;

@@ -32,7 +32,6 @@ static int find_sides(const ti_split *s, const ti_margin *m, const int64_t part[
             out[sides++] = (side){ d, TI_MAX(b - m->lo[d], a), b };
         }
     }
-    TI_ASSERT(sides <= MAX_SIDES);
     return sides;
 }
 

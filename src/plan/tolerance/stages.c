@@ -112,7 +112,6 @@ typedef struct search {
 /* Some of what the reader reads was written before the window. */
 static ti_stage_verdict follow_before(search *s, size_t r, const ti_access *from, const ti_boxes *boxes)
 {
-    TI_ASSERT(r < s->count && boxes->count > 0);
     ti_margin *depth = &s->stage[r].depth;
     ti_vec_clear(&s->lying);
     for (size_t i = 0; i < boxes->count; i++) {

@@ -28,7 +28,6 @@ const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_t
     if (w->held.count == 0 || !join_anticipated(w, f)) {
         return NULL;
     }
-    TI_ASSERT(w->at < w->held.count && w->boxes.count > 0);
     ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
     ti_discovery_question question = {
         .map = &buffer->versions, .box = w->boxes.data, .boxes = (uint32_t)w->boxes.count, .task = task->id

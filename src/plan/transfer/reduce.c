@@ -199,9 +199,7 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
         } else {
             reduce_by_messages(graph, command, split);
         }
-        TI_ASSERT((command->as.reduce.tree != NULL) + (command->as.reduce.blocks != NULL) +
-                      (command->as.reduce.what != NULL) ==
-                  1);
+        TI_ASSERT(!command->as.reduce.tree + !command->as.reduce.blocks + !command->as.reduce.what == 2);
         if (ti_command_is_root(command)) {
             ti_command_track(graph, buffer, &buffer->extent, 1, true);
         }
