@@ -4,6 +4,7 @@
  * harmless. One with contents rests until its tasks are done: their kernels still ask for these. */
 #include "api/context.h"
 #include "api/shapes.h"
+#include "base/check.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ static tacit_status create(tacit_context *ctx, const char *who, const tacit_host
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: out is NULL", who);
     }
     tacit_host_object *object = take_object(ctx);
+    TI_ASSERT(!object->live && !object->desc.contents);
     object->live = true;
     object->desc = *desc;
     *out = object;
