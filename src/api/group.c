@@ -5,10 +5,12 @@
  * stays when the group is destroyed, and serves the next group that gets it, whose tasks follow those of the first. */
 #include "api/context.h"
 #include "api/shapes.h"
+#include "base/check.h"
 
 static tacit_collective_group *take_group(tacit_context *ctx)
 {
     for (size_t i = 0; i < ctx->groups.count; i++) {
+        TI_ASSERT(ctx->groups.data[i]->number == (int)i + 1);
         if (!ctx->groups.data[i]->live) {
             return ctx->groups.data[i];
         }

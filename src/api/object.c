@@ -6,6 +6,7 @@
  * executed: their kernels still ask for the contents. */
 #include "api/context.h"
 #include "api/shapes.h"
+#include "base/check.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static tacit_status create(tacit_context *ctx, const char *who, const tacit_host
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: out is NULL", who);
     }
     tacit_host_object *object = take_object(ctx);
+    TI_ASSERT(!object->live && !object->desc.contents);
     object->live = true;
     object->desc = *desc;
     *out = object;

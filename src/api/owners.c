@@ -6,6 +6,7 @@
  * Equal distributions share one mapper: so a reader that has the writer's distribution is known to lack nothing. */
 #include "api/owners.h"
 
+#include "base/check.h"
 #include "ir/custom.h"
 
 #include <string.h>
@@ -110,6 +111,7 @@ static void map_owners(const tacit_box *chunk, const tacit_range *range, const v
         add_block(out, &o->distribution.extent);
         return;
     }
+    TI_ASSERT(chunk->max[0] <= (size_t)(places * o->nodes));
     for (size_t c = chunk->min[0]; c < chunk->max[0]; c++) {
         ti_box block = ti_distribution_block(&o->distribution, (int)((int64_t)c / places), (int64_t)c % places);
         add_block(out, &block);
@@ -181,11 +183,13 @@ void ti_release_owners(tacit_context *ctx, tacit_buffer *buffer)
 {
     ti_owners *owners = buffer->owners, **at = &ctx->owners;
     buffer->owners = NULL;
+    TI_ASSERT(!owners || owners->users > 0);
     if (!owners || --owners->users) {
         return;
     }
     while (*at != owners) {
         at = &(*at)->next;
+        TI_ASSERT(*at); /* who has users is in the list */
     }
     move_to(&ctx->unused_owners, at);
     at = &ctx->unused_owners;

@@ -32,6 +32,8 @@ enum {
     ORDERED = TI_SHAPES / 2
 };
 static const size_t max_bytes = (size_t)64 << 20;
+_Static_assert(FORM_SETS *FORM_WAYS == TI_FORMS, "each form has a place");
+_Static_assert((SEEN_SETS & (SEEN_SETS - 1)) == 0, "hashes are masked, and sets doubled");
 
 typedef struct form {
     ti_shape *shape; /* in the arena; NULL: nothing is here */
@@ -131,6 +133,7 @@ static void leave(ti_shapes *s, entry *e)
     if (before != e) {
         while (before->next != e) {
             before = before->next;
+            TI_ASSERT(before);
         }
         before->next = e->next;
     } else if (e->next) {
@@ -378,6 +381,7 @@ static void release(ti_shapes *s, uint64_t executed)
     if (executed == s->executed) {
         return;
     }
+    TI_ASSERT(s->executed < executed);
     s->before = s->executed;
     s->executed = executed;
     for (entry **at = &s->left; *at;) {
@@ -387,6 +391,7 @@ static void release(ti_shapes *s, uint64_t executed)
             continue;
         }
         *at = e->next;
+        TI_ASSERT(e->bytes <= s->bytes && e->number < s->numbers);
         s->bytes -= e->bytes;
         ti_vec_push(&s->free_numbers, e->number);
         give_back(s, e);
@@ -512,6 +517,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
 {
     entry *e = s->made;
     s->made = NULL;
+    TI_ASSERT(e->hash == 0 && s->asked.hash != 0 && shape->serial == 0);
     shape->serial = ++s->serial;
     shape->number = s->free_numbers.count ? s->free_numbers.data[--s->free_numbers.count] : s->numbers++;
     shape->submission = submission_of(s, shape, &e->arena);

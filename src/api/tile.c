@@ -107,6 +107,7 @@ static inline __attribute__((always_inline)) uint32_t find_number(const ti_task_
             note_follower(touched, latest, number);
         }
     }
+    TI_ASSERT(number <= tiles->count);
     touched->latest[access] = number;
     const uint32_t next = follower_of(touched, number);
     if (next > 0 && next <= tiles->count) {
@@ -162,6 +163,7 @@ bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const ta
     if (!form->may_be_brief) {
         return false;
     }
+    TI_ASSERT(0 < form->tile_dims && form->tile_dims <= TACIT_MAX_DIMS && (form->turns & 1));
     return form->tile_dims == 2   ? fill_tiles(graph, form, 2, given, out)
            : form->tile_dims == 1 ? fill_tiles(graph, form, 1, given, out)
                                   : fill_tiles(graph, form, 3, given, out);
@@ -227,6 +229,10 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
 /* ---- shapes: behind one lie its footprints, then its accesses and mappers, as many of each. One of a task
  * that runs elsewhere uses the form's accesses */
 
+_Static_assert(sizeof(ti_shape) % _Alignof(ti_footprint) == 0 && sizeof(ti_footprint) % _Alignof(ti_access) == 0 &&
+                   sizeof(ti_access) % _Alignof(ti_mapper) == 0,
+               "what lies behind a shape is aligned");
+
 static size_t bytes_to_accesses(uint32_t accesses)
 {
     return sizeof(ti_shape) + accesses * sizeof(ti_footprint);
@@ -242,6 +248,7 @@ ti_shape *ti_tile_form(const ti_shape *shape, ti_arena *arena)
     ti_shape *form = ti_arena_alloc_zero(arena, bytes_of(shape->accesses));
     ti_footprint *footprint = (ti_footprint *)(form + 1);
     ti_access *access = (ti_access *)(footprint + shape->accesses);
+    _Static_assert(TACIT_MAX_ACCESSES <= 32, "a bit for each access");
     *form = *shape;
     form->may_be_brief = shape->accesses > 0 && shape->oversubscribe == 1 && !shape->pure && shape->orders == 0;
     for (uint32_t i = 0; i < shape->accesses; i++) {

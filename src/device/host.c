@@ -245,6 +245,7 @@ static void run_copy(const ti_host_job *j, int part)
     int64_t units = (int64_t)(bytes / unit);
     size_t begin = (size_t)ti_split_share(units, j->parts, part) * unit;
     size_t end = part + 1 < j->parts ? (size_t)ti_split_share(units, j->parts, part + 1) * unit : bytes;
+    TI_ASSERT(begin <= end && end <= bytes);
     ti_layout_copy_bytes(&j->to, &j->from, begin, end);
 }
 

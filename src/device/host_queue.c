@@ -9,6 +9,7 @@ enum { PATIENCE = 64 }; /* looks, of 50 ns and more each */
 
 void ti_host_queue_init(ti_host_queue *q, int worker, int workers)
 {
+    TI_ASSERT(0 <= worker && worker < workers);
     q->slot = TI_NEW_ARRAY(ti_host_entry, FIRST_CAPACITY);
     q->capacity = FIRST_CAPACITY;
     q->worker = worker;
@@ -22,6 +23,7 @@ void ti_host_queue_fini(ti_host_queue *q)
 
 void ti_host_queue_push(ti_host_queue *q, ti_host_job *j, int part)
 {
+    TI_ASSERT(0 <= part && part < j->parts);
     ti_lock_take(&q->lock);
     uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
     TI_ASSERT(count <= q->capacity && (q->capacity & (q->capacity - 1)) == 0);

@@ -55,6 +55,7 @@ static void cut_by_weights(const ti_weights *weights, int parts, int part, int64
     ti_weights_part(weights, &how, part, out);
     chunk->min[0] = (size_t)out[0];
     chunk->max[0] = (size_t)out[1];
+    TI_ASSERT(chunk->min[0] < chunk->max[0]);
 }
 
 void ti_parts_cut(const ti_device_kernel *k, int parts, int part, tacit_box *chunk)
@@ -74,4 +75,5 @@ void ti_parts_cut(const ti_device_kernel *k, int parts, int part, tacit_box *chu
         end = begin + (size_t)(ti_split_share(granules, parts, part + 1) * granule);
     }
     chunk->max[d] = end;
+    TI_ASSERT(chunk->min[d] < end);
 }

@@ -25,6 +25,7 @@ static bool wants(const tacit_config *config, const ti_comm *comm)
 
 int64_t ti_advisor_begin(ti_advisor *advisor, const tacit_config *config, ti_comm *comm, int64_t value)
 {
+    TI_ASSERT(0 <= value && value < WANTED / comm->num_nodes);
     int64_t sum = comm->ops->sum(comm, value + (wants(config, comm) ? WANTED : 0));
     advisor->on = sum >= WANTED;
     return sum % WANTED;
@@ -115,6 +116,7 @@ void ti_advisor_gather(const ti_advisor *advisor, ti_comm *comm, const ti_system
     if (advisor->memory) {
         find_loose(advisor->memory, facts);
     }
+    TI_ASSERT(advisor->on && advisor->desks > 0);
     look(advisor, &busy, &span);
     int64_t workers = advisor->desks, each = busy / workers;
     int64_t watched = comm->ops->sum(comm, span > 0 && !system->accelerators);

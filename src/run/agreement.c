@@ -99,6 +99,7 @@ static record *next_record(ti_agreement *a)
 static void append(ti_agreement *a)
 {
     record *r = next_record(a);
+    TI_ASSERT(!a->frozen);
     a->sum = r->sum = ti_hash64(a->sum * 0x9e3779b97f4a7c15u + r->what.hash);
     a->count++;
     uint64_t stride = WINDOW;
@@ -275,6 +276,7 @@ static void send_out(ti_agreement *a)
  * longest. */
 static uint64_t roundest_in(uint64_t told, uint64_t newest)
 {
+    TI_ASSERT(told < newest);
     uint64_t differ = told ^ newest;
     uint64_t highest = (uint64_t)1 << (63 - __builtin_clzll(differ));
     return newest & ~(highest - 1);
@@ -368,6 +370,7 @@ static void finish_search(ti_agreement *a, ti_strbuf *why)
 static void go_on_searching(ti_agreement *a, ti_strbuf *why)
 {
     uint64_t low = a->search.low, high = a->search.high;
+    TI_ASSERT(low < high && a->search.agreed <= low);
     if (low + 1 >= high) {
         finish_search(a, why);
     } else {
@@ -440,6 +443,7 @@ static void keep_for_later(ti_agreement *a, const note *n)
         a->ahead.data[at] = a->ahead.data[at - 1];
     }
     a->ahead.data[at] = *n;
+    TI_ASSERT(a->ahead.count <= PENDING);
 }
 
 static void compare_kept(ti_agreement *a, ti_strbuf *why)

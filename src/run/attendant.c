@@ -1,6 +1,7 @@
 /* The attendant: see attendant.h. */
 #include "run/attendant.h"
 
+#include "base/check.h"
 #include "base/clock.h"
 
 #include <poll.h>
@@ -174,6 +175,7 @@ static bool start_thread(ti_attendant *a)
 
 bool ti_attendant_start(ti_attendant *a, const ti_attendant_desc *desc)
 {
+    TI_ASSERT(!a->started && desc->is_needed && desc->looks && desc->look && (desc->watch || !desc->watch_ns));
     a->is = *desc;
     if (!open_descriptors(a)) {
         return false;

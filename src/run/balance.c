@@ -147,7 +147,8 @@ static void find_next(ti_balance *b)
 static void take_next(ti_balance *b)
 {
     choice c;
-    take_choice(&b->list, b, true, &c);
+    const bool means = take_choice(&b->list, b, true, &c);
+    TI_ASSERT(means && c.nodes == b->comm->num_nodes); /* the list has been checked */
     b->has_weights = true;
     find_next(b);
 }
@@ -223,6 +224,7 @@ void ti_balance_note_part(ti_balance *b, const ti_host_part *part)
     if (!shape || !shape->balanced) {
         return;
     }
+    TI_ASSERT(part->parts > 0 && 0 <= part->worker && part->worker < b->system->devices * b->system->workers);
     const uint64_t ns = (ti_clock_ns() - part->start) / (uint64_t)TI_MIN(part->parts, b->system->workers);
     if (ti_shape_is_shared(shape, b->system)) {
         ti_shares_note(&b->shares, part->worker / b->system->workers, part->items, ns);

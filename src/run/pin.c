@@ -38,12 +38,14 @@ static void divide(ti_pin *pin, const ti_cores *cores, const ti_comm *comm)
         return;
     }
     int begin = (int)((int64_t)total * comm->sharing_before / nodes);
+    TI_ASSERT(0 <= comm->sharing_before && comm->sharing_before < nodes);
     TI_ASSERT(begin + pin->count <= total);
     (void)ti_host_order(cores, list);
     for (int i = 0; i < pin->count; i++) {
         pin->core[i] = list[begin + i];
         ti_cores_add(&pin->share, list[begin + i]);
     }
+    TI_ASSERT(ti_cores_count(&pin->share) == pin->count);
 }
 
 bool ti_pin_find(ti_pin *pin, const char *text, const ti_comm *comm, ti_strbuf *why)
@@ -83,6 +85,7 @@ void ti_pin_decide(ti_pin *pin, int threads)
 
 void ti_pin_begin(ti_pin *pin)
 {
+    TI_ASSERT(!pin->has_taken);
     pin->thread = ti_cores_thread();
     ti_cores_of_thread(&pin->before);
     pin->has_taken = pin->kind != TI_PIN_NONE && ti_cores_take(&pin->share);
@@ -116,7 +119,7 @@ void ti_pin_release(ti_pin *pin)
 void ti_pin_thread(const ti_pin *pin, int index)
 {
     ti_cores own = { .word = { 0 } };
-    TI_ASSERT(pin->kind != TI_PIN_EACH || index < pin->count);
+    TI_ASSERT(pin->kind != TI_PIN_EACH || (0 <= index && index < pin->count));
     if (pin->kind == TI_PIN_EACH) {
         ti_cores_add(&own, pin->core[index]);
         ti_cores_bind(0, &own);

@@ -421,6 +421,7 @@ static void plan_ahead(ti_runtime *rt, size_t tasks)
 /* The task is in the graph; `points` there were before. */
 static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], size_t count, bool placed)
 {
+    TI_ASSERT(count == 1 || (count == TI_TASK_GRAPH_BATCH && made[0]->id + 1 == made[1]->id));
     const uint64_t points = rt->ahead.points;
     if (placed) {
         atomic_store_explicit(&rt->progress.placed, true, memory_order_relaxed);

@@ -45,6 +45,7 @@ bool ti_weigh(const uint64_t *rate, const uint32_t *now, int count, uint32_t *we
     for (int i = 0; i < count; i++) {
         unsigned __int128 r = rate[i] ? rate[i] : mean;
         weight[i] = (uint32_t)TI_MAX((r * TI_SHARES_FULL + most / 2) / most, (unsigned __int128)1);
+        TI_ASSERT(0 < weight[i] && weight[i] <= TI_SHARES_FULL);
     }
     return mean > 0 && pays(now, weight, count);
 }
@@ -54,6 +55,8 @@ bool ti_weigh(const uint64_t *rate, const uint32_t *now, int count, uint32_t *we
 /* A value travels as a number of 21 bits: its leading ones, and by how many bits these are shifted. So three of them
  * fit into a sum, where each node has a place of its own. */
 enum { LEADING = 15, CODE = 21, CODES = 3 };
+_Static_assert(CODE *CODES <= 63, "a sum has room for them");
+_Static_assert(64 - LEADING < 1 << (CODE - LEADING), "a code has room for each shift");
 
 static uint64_t code_of(uint64_t value)
 {
@@ -164,6 +167,7 @@ static void choose_own(ti_shares *s, uint32_t *weight)
 {
     uint64_t rate[TI_MAX_MEMORIES];
     uint32_t now[TI_MAX_MEMORIES];
+    TI_ASSERT(0 < ti_shares_count(s) && ti_shares_count(s) <= TI_MAX_MEMORIES);
     rates_of(s, rate);
     current(s, now);
     if (!ti_weigh(rate, now, ti_shares_count(s), weight)) {
@@ -187,6 +191,7 @@ static void find_most(ti_shares *s, ti_comm *comm, uint64_t *heard)
 static bool hear(ti_shares *s, ti_comm *comm, const uint32_t *own, uint64_t *heard, uint32_t *fresh)
 {
     bool any = false;
+    TI_ASSERT(0 < s->most && s->most <= TI_MAX_MEMORIES);
     for (int d = 0; d < s->most && s->most > 1; d++) {
         ti_gather(comm, own[d], heard);
         for (int i = 0; i < s->nodes; i++) {

@@ -68,6 +68,7 @@ void ti_accelerator_fail_kernel(ti_accelerator *device, const char *task, const 
 
 void ti_accelerator_start(ti_accelerator *device, int lane, int code, const ti_operation *operation)
 {
+    TI_ASSERT(0 <= lane && lane < device->lanes);
     ti_lane *l = &device->lane[lane];
     if (code != 0) {
         ti_accelerator_fail(device, operation->task, "cannot be started", code);
@@ -104,6 +105,7 @@ static void tell(ti_accelerator *a, int lane, const ti_operation *o)
 static void drop_first(ti_accelerator *a, int lane)
 {
     ti_lane *l = &a->lane[lane];
+    TI_ASSERT(under_way(l) > 0 && a->base.silent > 0);
     a->driver->release(a, lane, &l->operation.data[l->first++]);
     a->base.silent--;
 }
@@ -258,6 +260,7 @@ int ti_accelerator_wait_in(ti_accelerator *device, int lane)
 int ti_accelerator_kernel_lane(const ti_accelerator *device)
 {
     int best = 0;
+    TI_ASSERT(0 < device->kernel_lanes && device->kernel_lanes <= device->lanes && device->lanes <= TI_MAX_LANES);
     for (size_t i = device->awaited.count; i-- > 0;) {
         const ti_awaited *a = &device->awaited.data[i];
         if (a->device == device && a->lane < device->kernel_lanes) {

@@ -30,6 +30,8 @@ const ti_memory_piece *ti_memories_find(const ti_memories *memories, const void 
 void ti_memories_add(ti_memories *memories, ti_memory_piece piece)
 {
     size_t rank = rank_of(memories, piece.address);
+    TI_ASSERT(rank == 0 || memories->data[rank - 1].address + memories->data[rank - 1].bytes <= piece.address);
+    TI_ASSERT(rank == memories->count || piece.address + piece.bytes <= memories->data[rank].address);
     ti_vec_push(memories, piece);
     memmove(&memories->data[rank + 1], &memories->data[rank], (memories->count - 1 - rank) * sizeof(piece));
     memories->data[rank] = piece;

@@ -154,6 +154,7 @@ static size_t lead_of(const ti_guarded *copy)
         return (size_t)(copy->reach.min[2] - copy->slot_begin) * copy->elem_size;
     }
     size_t before = (size_t)(copy->anchor - copy->reach.min[2]) * copy->elem_size;
+    TI_ASSERT(copy->reach.min[2] <= copy->anchor);
     return round_up(before, copy->page) - before;
 }
 
@@ -186,12 +187,14 @@ static bool protect_rows(const ti_guarded *copy, int protection)
 {
     int64_t at[3];
     size_t margin = margin_of(copy);
+    TI_ASSERT(2 * margin <= copy->map_bytes);
     if (copy->compact) {
         return mprotect(copy->map + margin, copy->map_bytes - 2 * margin, protection) == 0;
     }
     before_first_row(copy, at);
     while (next_row(copy, at)) {
         char *boundary = ti_guarded_address(copy, at);
+        TI_ASSERT((uintptr_t)boundary % copy->page == 0);
         if (mprotect(copy->at_end ? boundary - row_bytes(copy) : boundary, row_bytes(copy), protection) != 0) {
             return false;
         }
@@ -350,6 +353,7 @@ bool ti_guarded_walk_next(ti_guarded_walk *walk, ti_guarded_run *run)
     while (walk->at[2] < walk->end && walk->kind[walk->at[2] - walk->block] == run->kind) {
         walk->at[2]++;
     }
+    TI_ASSERT(run->at[2] < walk->at[2]);
     run->count = (size_t)(walk->at[2] - run->at[2]);
     return true;
 }

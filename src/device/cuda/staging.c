@@ -34,6 +34,7 @@ bool ti_staged_next(ti_staged *s, size_t most, ti_block *to, ti_block *from)
     } else {
         b = TI_MIN(run - s->byte, most);
     }
+    TI_ASSERT(0 < p && 0 < r && 0 < b && p * r * b <= most);
     *to = piece_of(s, &s->to, p, r, b);
     *from = piece_of(s, &s->from, p, r, b);
     s->byte += b;
@@ -41,6 +42,7 @@ bool ti_staged_next(ti_staged *s, size_t most, ti_block *to, ti_block *from)
     s->byte = s->byte == run ? 0 : s->byte;
     s->plane += s->row == rows ? p : 0;
     s->row = s->row == rows ? 0 : s->row;
+    TI_ASSERT(s->plane <= planes && s->row < rows && s->byte < run);
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 static struct ti_command_bundle *find(ti_command_graph *graph, int peer, bool send)
 {
+    TI_ASSERT(graph->pure.staging > 0 && peer != graph->system->node);
     ti_command_pure *p = &graph->pure;
     for (size_t i = 0; i < p->bundles; i++) {
         if (p->bundle.data[i].peer == peer && p->bundle.data[i].send == send) {
@@ -21,6 +22,7 @@ static struct ti_command_bundle *find(ti_command_graph *graph, int peer, bool se
         ti_vec_push(&p->bundle, (struct ti_command_bundle){ .peer = 0 });
     }
     struct ti_command_bundle *b = &p->bundle.data[p->bundles++];
+    TI_ASSERT(b->part.count == 0 && b->command.count == 0);
     b->peer = peer;
     b->send = send;
     b->counter = ti_command_count_message(graph, peer, send);
@@ -42,6 +44,7 @@ void ti_command_bundle_add(ti_command_graph *graph, ti_command *transfer)
 void ti_command_bundles_end(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
+    TI_ASSERT(p->staging == 0 && p->bundles <= p->bundle.count);
     for (size_t i = 0; i < p->bundles; i++) {
         struct ti_command_bundle *b = &p->bundle.data[i];
         TI_ASSERT(b->part.count > 0 && b->part.count == b->command.count);

@@ -119,6 +119,7 @@ static ti_command_cut_in cut(ti_command_graph *graph, const ti_task *task, const
     ti_boxes_normalize(&blocked);
     take_away(&inner, &blocked);
     ti_boxes_normalize(&inner);
+    TI_ASSERT(ti_boxes_volume(inner.data, inner.count) <= ti_boxes_volume(items.data, items.count));
     if (is_worth_it(task, &items, &inner, &blocked)) {
         const ti_boxes *const all[] = { &blocked, &inner };
         out.piece = make_pieces(arena, task, all, TI_COUNT(all), &out.pieces);
@@ -191,6 +192,7 @@ const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, ti_
         return known->piece;
     }
     const ti_command_cut_in how = find_cut(graph, task, known);
+    TI_ASSERT(how.piece && how.ahead <= how.pieces);
     *pieces = how.pieces;
     *ahead = how.ahead;
     return how.piece;
@@ -202,6 +204,7 @@ const ti_piece *ti_command_cut(ti_command_graph *graph, const ti_task *task, ti_
 static void find_ahead(const ti_stage *stage, const ti_split *split, const ti_box *chunk, const ti_box *early,
                        ti_boxes *ahead)
 {
+    TI_ASSERT(ti_box_covers(chunk, early));
     ti_box rest = *early;
     for (int d = 0; d < 3; d++) {
         rest.min[d] = chunk->min[d] > split->lo[d] ? TI_MAX(chunk->min[d] + stage->ahead.lo[d], early->min[d])
@@ -227,6 +230,7 @@ static void find_alone(const ti_alone *alone, ti_boxes *ahead, ti_boxes *rest)
         ti_vec_push(rest, alone->early.data[i]);
     }
     take_away(rest, ahead);
+    TI_ASSERT(ti_boxes_volume(ahead->data, ahead->count) + ti_boxes_volume(rest->data, rest->count) == all);
 }
 
 /* First what others wait for, of this window, or of the next one; then the rest. */
@@ -235,6 +239,7 @@ static const ti_piece *cut_stage(ti_command_graph *graph, const ti_task *task, c
 {
     const ti_command_pure *p = &graph->pure;
     const size_t number = (size_t)p->staging - 1;
+    TI_ASSERT(number < p->task.count && (p->alone || p->stage.count == p->task.count));
     const ti_split *split = &known->split->split;
     ti_box own = ti_split_chunk(split, known->split->own_first);
     ti_boxes first = { 0 }, second = { 0 }, late = { 0 };
@@ -252,6 +257,7 @@ static const ti_piece *cut_stage(ti_command_graph *graph, const ti_task *task, c
             ti_boxes_subtract(&late, &early);
         }
     }
+    TI_ASSERT(first.count + second.count + late.count > 0);
     *ahead = (uint32_t)(first.count + late.count);
     const ti_boxes *const all[] = { &first, &late, &second };
     const ti_piece *cut = make_pieces(arena, task, all, TI_COUNT(all), pieces);
@@ -266,6 +272,7 @@ const ti_piece *ti_command_cut_stages(ti_command_graph *graph, const ti_task *ta
                                       uint32_t *pieces, uint32_t *ahead)
 {
     const ti_command_pure *p = &graph->pure;
+    TI_ASSERT(p->staging > 0 && (size_t)p->staging <= p->task.count);
     const ti_stage *stage = p->alone ? NULL : &p->stage.data[p->staging - 1];
     ti_command_stage_parts *parts = stage ? stage_parts(known) : NULL;
     TI_ASSERT(known->split->own_count == 1);

@@ -40,6 +40,7 @@ static void give_dependencies(ti_command_graph *graph, ti_command *command)
 
 void ti_command_emit(ti_command_graph *graph, ti_command *command)
 {
+    TI_ASSERT(command->id == graph->deps.self && command->id < graph->next_id);
     give_dependencies(graph, command);
     command->joined = graph->pure.staging > 1;
     ti_vec_push(&graph->batch, command);
@@ -57,7 +58,8 @@ void ti_command_emit_messages(ti_command_graph *graph, const ti_task *task, cons
     ti_box *box = TI_ARENA_ARRAY(arena, ti_box, pieces->count);
     for (size_t i = 0, end; i < pieces->count; i = end) {
         int peer = pieces->data[i].peer;
-        TI_ASSERT(peer != graph->system->node);
+        TI_ASSERT(0 <= peer && peer < graph->system->num_nodes && peer != graph->system->node);
+        TI_ASSERT(i == 0 || pieces->data[i - 1].peer < peer || graph->multicast.emitting);
         for (end = i; end < pieces->count && pieces->data[end].peer == peer; end++) {
             box[end] = pieces->data[end].box;
         }

@@ -8,6 +8,7 @@
 void ti_command_note_late(ti_command_graph *graph, const ti_buffer_info *buffer, const ti_box *box, uint32_t count)
 {
     for (uint32_t i = 0; graph->pure.cuts && i < count; i++) {
+        TI_ASSERT(!ti_box_is_empty(&box[i]));
         ti_vec_push(&graph->pure.late, ((struct ti_command_late){ buffer, box[i] }));
     }
 }
@@ -32,6 +33,7 @@ void ti_command_take_late(ti_command_graph *graph, const ti_buffer_info *buffer,
 const ti_command_cut_in *ti_command_find_cut(const ti_command_graph *graph, const ti_command_parts *parts)
 {
     const ti_command_pure *p = &graph->pure;
+    TI_ASSERT(0 <= parts->count && parts->count <= TI_CUTS_KEPT);
     for (int i = 0; i < parts->count; i++) {
         const ti_command_cut_in *k = &parts->kept[i];
         if (k->lates == p->late.count &&

@@ -45,6 +45,7 @@ static void block_by_custom(const ti_command_pure *p, const ti_access *access, i
         end += end + step <= rows && are_free(p, access, *chunk, gran, middle, end + step) ? step : 0;
         first -= first >= step && are_free(p, access, *chunk, gran, first - step, middle) ? step : 0;
     }
+    TI_ASSERT(0 <= first && first <= middle && middle <= end && end <= rows);
     ti_box before = *chunk, after = *chunk;
     before.max[0] = TI_MIN(chunk->min[0] + first * gran, chunk->max[0]);
     after.min[0] = TI_MIN(chunk->min[0] + end * gran, chunk->max[0]);
@@ -126,6 +127,7 @@ static ti_command_cut_in cut(ti_command_graph *graph, const ti_task *task, const
     }
     ti_boxes_normalize(&inner);
     out.at_once = ti_boxes_volume(inner.data, inner.count);
+    TI_ASSERT(out.at_once + ti_boxes_volume(blocked.data, blocked.count) == ti_box_volume(chunk));
     if (is_worth_it(graph, chunk, &blocked, &inner)) {
         fill(task, &blocked, &inner, arena, &out);
     }
@@ -139,6 +141,7 @@ static ti_command_cut_in find_cut(ti_command_graph *graph, const ti_task *task, 
 {
     const ti_command_pure *p = &graph->pure;
     ti_command_parts *parts = known->overlap.parts;
+    TI_ASSERT(parts && known->own_pieces == 1);
     const ti_command_cut_in *kept = ti_command_find_cut(graph, parts);
     if (kept) {
         return *kept;
@@ -169,6 +172,7 @@ static const char *const reasons[TI_OVERLAP_VERDICTS] = {
 static void tell(ti_command_graph *graph, const ti_task *task, const ti_command_shape *known, ti_overlap verdict,
                  const ti_command_cut_in *how)
 {
+    TI_ASSERT((verdict == TI_OVERLAP_FITS) == !reasons[verdict]);
     const ti_explain_overlap what = {
         .task = task->shape->name,
         .why = reasons[verdict],
@@ -200,6 +204,7 @@ const ti_piece *ti_command_overlap_end(ti_command_graph *graph, const ti_task *t
     ti_command_pure *p = &graph->pure;
     ti_command_cut_in how = { .piece = NULL };
     ti_overlap verdict = known->overlap.verdict;
+    TI_ASSERT(p->cuts && !p->staging); /* as the beginning has left it */
     *pieces = known->own_pieces;
     *ahead = 0;
     p->cuts = false;
@@ -215,6 +220,7 @@ const ti_piece *ti_command_overlap_end(ti_command_graph *graph, const ti_task *t
     if (!how.piece) {
         return known->piece;
     }
+    TI_ASSERT(0 < how.ahead && how.ahead < how.pieces && how.pieces <= MAX_PIECES);
     *pieces = how.pieces;
     *ahead = how.ahead;
     return how.piece;

@@ -6,6 +6,7 @@
 #ifndef TI_PEER_COUNTERS_H
 #define TI_PEER_COUNTERS_H
 
+#include "base/check.h"
 #include "base/map.h"
 
 typedef struct ti_peer_counters {
@@ -36,6 +37,7 @@ static inline void ti_peer_counters_spread(ti_peer_counters *counters, int nodes
 /* The number of the next message for `peer`, one of `nodes` nodes: 0, 1, ... */
 static inline uint64_t ti_peer_count(ti_peer_counters *counters, int peer, int nodes)
 {
+    TI_ASSERT(0 <= peer && peer < nodes && (!counters->many || counters->nodes == (size_t)nodes));
     enum { SHARE = 8 };
     if (TI_LIKELY(counters->many != NULL)) {
         return counters->many[peer]++;
@@ -51,6 +53,7 @@ static inline uint64_t ti_peer_count(ti_peer_counters *counters, int peer, int n
 static inline void ti_peer_count_back(ti_peer_counters *counters, int peer)
 {
     uint64_t *next = counters->many ? &counters->many[peer] : ti_map_at(&counters->few, (uint64_t)peer);
+    TI_ASSERT(*next > 0);
     --*next;
 }
 

@@ -56,6 +56,7 @@ void ti_command_tell_windows(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
     size_t n = 0;
+    TI_ASSERT(graph->system->explain || p->seen.count == 0);
     while (n < p->seen.count && p->seen.data[n].left == 0) {
         ti_explain_note_window(graph->system->explain, &p->seen.data[n++].window);
     }

@@ -100,6 +100,7 @@ static void find_uses(ti_command_graph *graph, const ti_shape *shape, ti_command
                 use.copies = add_holders(graph, shape, known, use.state, COPIES);
             }
             use.reduces = access->mode == TACIT_REDUCE;
+            TI_ASSERT((use.reads.count > 0) == (reads == 1)); /* those that are read come first */
             ti_vec_push(&known->use, use);
         }
     }
@@ -132,6 +133,7 @@ static void find_spread_pieces(const ti_shape *shape, ti_command_shape *known, t
     for (size_t i = 0; i < items.count; i++) {
         ti_command_fill_piece(shape, &items.data[i], &piece[i], arena);
     }
+    TI_ASSERT((int64_t)items.count >= split->own_count); /* each chunk has its own items at least */
     known->piece = piece;
     known->own_pieces = (uint32_t)items.count;
     ti_vec_fini(&items);
@@ -148,6 +150,7 @@ static void find_pieces(const ti_shape *shape, ti_command_shape *known, ti_arena
     for (int64_t c = 0; c < split->own_count; c++) {
         ti_box chunk = ti_split_chunk(&split->split, split->own_first + c);
         chunk = ti_margin_enlarge(&known->wide.margin, &chunk, &shape->range);
+        TI_ASSERT(!ti_box_is_empty(&chunk) && ti_box_covers(&shape->range, &chunk));
         ti_command_fill_piece(shape, &chunk, &piece[c], arena);
     }
     known->piece = piece;
@@ -194,6 +197,7 @@ static void derive(ti_command_graph *graph, const ti_shape *shape, const ti_wide
     known->wide = wide ? *wide : (ti_widening){ .spread = NULL };
     ti_spread_ref(known->wide.spread);
     known->split = split_of(graph, shape);
+    TI_ASSERT(known->split->own_first + known->split->own_count <= known->split->split.chunks);
     known->split->interned.refs++;
     if (graph->system->num_nodes > 1) {
         find_uses(graph, shape, known);
@@ -219,6 +223,8 @@ static ti_command_shape *derive_single(ti_command_graph *graph, const ti_task *t
     return &graph->single;
 }
 
+static const uint64_t first_wide = (uint64_t)1 << 40; /* shapes have lower serials */
+
 static ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task, const ti_widening *wide)
 {
     ti_command_shape *known = ti_command_wide_of(graph, task, wide);
@@ -230,8 +236,9 @@ static ti_command_shape *wide_shape(ti_command_graph *graph, const ti_task *task
         ti_arena_fini(&known->pieces);
         ti_arena_reserve(&known->pieces, size_of_piece(task->shape));
         derive(graph, task->shape, wide, known, &known->pieces);
+        TI_ASSERT(task->shape->serial < first_wide);
         known->of = task->shape->serial;
-        known->serial = ++graph->pure.serials | (uint64_t)1 << 40; /* shapes have lower ones */
+        known->serial = ++graph->pure.serials | first_wide;
     }
     return known;
 }

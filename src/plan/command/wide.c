@@ -24,6 +24,8 @@ const ti_widening *ti_command_widening_of(const ti_command_graph *graph, const t
 void ti_command_widen(ti_command_graph *graph, const ti_task *task, const ti_margin *margin, ti_spread *spread)
 {
     if (spread || !ti_margin_is_none(margin)) {
+        const size_t count = graph->pure.given.count;
+        TI_ASSERT(count == 0 || graph->pure.given.data[count - 1].task < task->id);
         const ti_widening wide = { *margin, ti_spread_ref(spread) };
         ti_vec_push(&graph->pure.given, ((struct ti_command_widened){ task->id, wide }));
         graph->single_task = 0; /* it knows the task without */
@@ -70,6 +72,7 @@ ti_command_shape *ti_command_wide_of(ti_command_graph *graph, const ti_task *tas
         }
         place = known->last <= graph->executed && (!place || known->last < place->last) ? known : place;
     }
+    TI_ASSERT(pure->wide.count <= MAX_WIDE && (!place || place->last <= graph->executed));
     if (pure->wide.count < MAX_WIDE) {
         ti_vec_push(&pure->wide, TI_NEW(ti_command_shape));
         return pure->wide.data[pure->wide.count - 1];
@@ -87,6 +90,7 @@ const ti_samples *ti_command_samples_of(ti_command_graph *graph, const ti_task *
     if (task->kind != TI_TASK_EXECUTE || ti_widening_is_none(&known->wide) || split->split.per_node != 1) {
         return NULL;
     }
+    TI_ASSERT(split->own_count <= 1 && (!known->wide.spread || ti_margin_is_none(&known->wide.margin)));
     const uint64_t number = ++graph->pure.sampled;
     ti_sample_list list = { 0 };
     ti_samples *samples = NULL;

@@ -19,7 +19,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
 {
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     uint32_t first = blocks_before(task, chunk->min[0]), count = blocks_before(task, chunk->max[0]) - first;
-    TI_ASSERT(count > 0);
+    TI_ASSERT(count > 0 && first + count <= TI_MAX_BLOCKS);
     /* Where one call has to make the whole piece, its blocks are computed one after the other. */
     out->runs = task->shape->whole_chunk ? 1 : TI_MIN((uint32_t)graph->system->workers, count);
     ti_block_span *run = TI_ARENA_ARRAY(arena, ti_block_span, out->runs);
@@ -31,6 +31,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         slot[r] = out->slots.count;
         out->slots.count += ti_block_depth(run[r].end - run[r].first);
     }
+    TI_ASSERT(run[out->runs - 1].end == first + count);
     out->run = run;
     out->run_slot = slot;
 }

@@ -8,6 +8,7 @@
 static void emit_copy(ti_instruction_graph *graph, const ti_task *task, ti_buffer_state *state, const ti_box *box,
                       int from, int to)
 {
+    TI_ASSERT(from != to);
     ti_instruction *copy = ti_emit_start(&graph->emit, TI_INSTRUCTION_COPY, task);
     ti_buffer_memory *source = state->place.data[from], *target = state->place.data[to];
     /* Whoever has a memory of its own copies, and an accelerator if there is one: it knows both sides. */
@@ -49,11 +50,14 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
                                   const ti_box *box, int from, int to)
 {
     ti_region_entries parts = { 0 };
+    int64_t copied = 0;
     ti_region_map_query(&state->place.data[from]->allocated, box, &parts);
     for (size_t i = 0; i < parts.count; i++) {
         ti_box part = ti_box_intersect(&parts.data[i].box, box);
         copy_to_allocations(graph, task, state, &part, from, to);
+        copied += ti_box_volume(&part);
     }
+    TI_ASSERT(copied == ti_box_volume(box));
     ti_vec_fini(&parts);
 }
 
@@ -61,6 +65,7 @@ static void copy_from_allocations(ti_instruction_graph *graph, const ti_task *ta
 static uint64_t places_of(const ti_buffer_state *state, int memory)
 {
     uint64_t set = 0;
+    _Static_assert(TI_MAX_PLACES <= 64, "a bit for each place");
     for (size_t i = 0; i < state->place.count; i++) {
         set |= (uint64_t)(state->place.data[i]->memory == memory) << i;
     }
@@ -74,6 +79,7 @@ void ti_instruction_make_fresh(ti_instruction_graph *graph, const ti_task *task,
     if (state->place.count == 1) {
         return;
     }
+    TI_ASSERT(0 <= place && (size_t)place < state->place.count);
     uint64_t near = places_of(state, state->place.data[place]->memory);
     ti_vec_clear(&graph->lacking);
     ti_coherence_lacking(state->coherence, box, place, &graph->lacking);

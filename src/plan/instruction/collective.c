@@ -53,6 +53,7 @@ static const ti_boxes *contiguous_boxes(ti_instruction_graph *graph, const ti_co
 static int memory_of(const ti_instruction_graph *graph, const ti_task *task, int *device)
 {
     *device = ti_instruction_collector(graph, task);
+    TI_ASSERT(0 <= *device && *device < graph->system->devices);
     return *device ? ti_system_memory(graph->system, *device) : ti_instruction_receiver(graph, task);
 }
 
@@ -136,7 +137,7 @@ uint64_t ti_instruction_compile_combining(ti_instruction_graph *graph, const ti_
     const ti_buffer_info *buffer = reduce->task->shape->access[reduce->as.reduce.access].buffer;
     ti_instruction_box *place = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_instruction_box);
     *place = (ti_instruction_box){ { .allocation = staging, .whole = buffer->extent }, buffer->extent };
-    TI_ASSERT(afters > 0 && what->region);
+    TI_ASSERT(afters > 0 && what->region && (reduce->as.reduce.gets || staging));
     ti_instruction *instruction = start_collective(graph, reduce->task, what, buffer, place);
     instruction->as.collective.first = first;
     ti_deps_add_all(&graph->emit.deps, after, afters);

@@ -69,6 +69,7 @@ bool ti_instruction_can_follow(ti_instruction_graph *graph, const ti_task *task,
 
 void ti_instruction_follow(ti_instruction_graph *graph, const ti_task *task, bool horizon)
 {
+    TI_ASSERT(!horizon || graph->emit.era.applied > 0);
     if (horizon) {
         ti_deps_push(&graph->emit.deps, graph->emit.era.applied);
     }
@@ -133,6 +134,7 @@ void ti_follow_limit_lag(ti_instruction_graph *graph)
 
 void ti_follow_horizon(ti_follow *f, uint64_t applied)
 {
+    TI_ASSERT(f->first <= f->lag.count);
     f->met_horizon |= f->first < f->lag.count;
     while (f->first < f->lag.count && f->lag.data[f->first].instruction < applied) {
         f->first++;

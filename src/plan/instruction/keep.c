@@ -93,6 +93,7 @@ uint64_t ti_instruction_take_staging(ti_instruction_graph *graph, const ti_task 
     size_t i = graph->keeper.first; /* the one used longest ago */
     while (graph->keeper.kept.data[i].bytes != bytes || graph->keeper.kept.data[i].device != device) {
         i++;
+        TI_ASSERT(i < graph->keeper.kept.count); /* its kind says that there is one */
     }
     const ti_kept *k = &graph->keeper.kept.data[i];
     uint64_t allocation = k->allocation;
@@ -126,6 +127,7 @@ void ti_instruction_give_staging(ti_instruction_graph *graph, const ti_task *tas
     for (size_t i = 0; i < count; i++) {
         k->after[i] = after[i];
     }
+    TI_ASSERT(keeper->kinds.data[kind].kept <= keeper->kept.count - keeper->first);
     ti_budget_keep(&graph->emit.budget, bytes);
 }
 
@@ -146,6 +148,7 @@ void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task
     ti_keeper *keeper = &graph->keeper;
     for (size_t i = keeper->first; i < keeper->kept.count; i++) {
         keeper->kept.data[i].horizons++;
+        TI_ASSERT(i == keeper->first || keeper->kept.data[i].horizons <= keeper->kept.data[i - 1].horizons);
     }
     while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MAX_HORIZONS) {
         free_kept(graph, task, keeper->first);
@@ -156,6 +159,7 @@ void ti_instruction_make_room(ti_instruction_graph *graph, const ti_task *task, 
 {
     const ti_budget *b = &graph->emit.budget;
     while (b->kept && !ti_budget_allows(b, b->kept + graph->emit.wanted_bytes + more)) {
+        TI_ASSERT(graph->keeper.first < graph->keeper.kept.count);
         free_kept(graph, task, graph->keeper.first);
     }
 }

@@ -21,7 +21,9 @@ static device_range devices_for(const ti_system *system, const ti_shape *shape)
     int hosts = ti_system_hosts(system);
     bool accelerated = system->accelerator & shape->accelerated;
     int first = accelerated && (system->idle_host || !shape->host) ? hosts : 0;
-    return (device_range){ first, (accelerated ? system->devices : hosts) - first };
+    int end = accelerated ? system->devices : hosts;
+    TI_ASSERT(0 <= first && first < end && end <= TI_MAX_MEMORIES);
+    return (device_range){ first, end - first };
 }
 
 /* Kernels of accelerators see an access in one piece. */
@@ -54,6 +56,7 @@ static void cut_piece(ti_instruction_graph *graph, const ti_task *task, const ti
         request.border = border;
     }
     ti_split split = ti_split_make(&request, table);
+    TI_ASSERT(split.chunks <= range.count);
     for (int64_t c = 0; c < split.chunks; c++) {
         ti_piece *piece = TI_ARENA_NEW(arena, ti_piece);
         ti_footprint *footprint = TI_ARENA_ARRAY(arena, ti_footprint, task->shape->accesses);
@@ -191,6 +194,7 @@ static void foresee(ti_instruction_graph *graph, const ti_task *task, const ti_p
 void ti_instruction_foresee_pieces(ti_instruction_graph *graph, const ti_command *command, size_t first, size_t end)
 {
     if (command->as.execute.whole) { /* first, so that what its parts want is there; they are in one memory */
+        TI_ASSERT(first < end && end <= graph->window.piece.count);
         foresee(graph, command->task, command->as.execute.whole, graph->window.piece.data[first].memory);
     }
     for (size_t p = first; p < end; p++) {
@@ -242,6 +246,7 @@ static const int *places_of(ti_instruction_graph *graph, const ti_shape *shape, 
     int *place = TI_ARENA_ARRAY(ti_arena_ring_top(&graph->emit.arenas), int, touched->boxes);
     uint32_t count;
     const ti_box *seen = ti_footprint_seen(touched, access, &count);
+    TI_ASSERT(count <= touched->boxes);
     for (uint32_t k = 0; k < touched->boxes; k++) {
         place[k] = at->memory;
         if (access->mode != TACIT_REDUCE && k < count) {
@@ -338,6 +343,7 @@ static void compile_piece(ti_instruction_graph *graph, const ti_command *command
     instruction->as.kernel.samples = command->as.execute.samples;
     instruction->as.kernel.slots = ti_instruction_piece_slots(graph, piece);
     if (shape->in_blocks) {
+        TI_ASSERT(piece < graph->in_blocks.count);
         instruction->as.kernel.runs = graph->in_blocks.data[piece].runs;
         instruction->as.kernel.run_slot = graph->in_blocks.data[piece].run_slot;
     }
@@ -376,6 +382,7 @@ void ti_instruction_compile_pieces(ti_instruction_graph *graph, const ti_command
 {
     ti_template *t = template_of(graph, command);
     if (t) {
+        TI_ASSERT(end == first + 1);
         ti_instruction *instruction = ti_template_start(graph, t, command->task);
         ti_template_track(graph, t);
         ti_emit(&graph->emit, instruction);
@@ -392,6 +399,7 @@ uint64_t ti_instruction_compile_kernel(ti_instruction_graph *graph, const ti_com
 {
     ti_vec_clear(&graph->partial);
     ti_vec_clear(&graph->staged);
+    TI_ASSERT(!graph->tiles.after && after < graph->emit.next_id);
     graph->tiles.after = after;
     compile_piece(graph, command, at, 0, TRACKED);
     graph->tiles.after = 0;

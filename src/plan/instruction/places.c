@@ -17,6 +17,7 @@ void ti_instruction_add_place(ti_instruction_graph *graph, ti_buffer_state *stat
     ti_buffer_memory *place = TI_NEW(ti_buffer_memory);
     ti_buffer_memory_init(place, graph->system, memory, &graph->emit);
     TI_ASSERT(state->place.count < TI_MAX_PLACES);
+    TI_ASSERT(state->place.count >= (size_t)graph->system->memories || state->place.count == (size_t)memory);
     ti_vec_push(&state->place, place);
     if (state->place.count == 2) {
         state->coherence = TI_NEW(ti_coherence);
@@ -70,6 +71,7 @@ static ti_buffer_memory *choose(ti_instruction_graph *graph, ti_buffer_state *st
         volume = TI_MIN(growth.whole, volume);
         places++;
     }
+    TI_ASSERT(0 < places && places <= MAX_PER_MEMORY);
     if (places == MAX_PER_MEMORY || state->place.count == TI_MAX_PLACES) {
         return least;
     }
@@ -109,6 +111,8 @@ void ti_instruction_want(ti_instruction_graph *graph, ti_need need, const ti_buf
 
 void ti_instruction_record_touch(ti_instruction_graph *graph, const ti_cycle_touch *touch)
 {
+    const ti_cycle *c = &graph->cycle;
+    TI_ASSERT(c->touch.count == 0 || c->touch.data[c->touch.count - 1].id <= touch->id);
     ti_vec_push(&graph->cycle.touch, *touch);
 }
 

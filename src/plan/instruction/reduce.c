@@ -11,6 +11,7 @@ static void compile_at_once(ti_instruction_graph *graph, const ti_command *comma
     int place = ti_instruction_result_place(graph, s, ti_command_is_root(command), takes_old);
     ti_combination *first = TI_ARENA_NEW(ti_arena_ring_top(&graph->emit.arenas), ti_combination);
     ti_instruction_combine(graph, s, place, takes_old, first);
+    TI_ASSERT(command->as.reduce.alone == (s->own_slots == 0));
     first->slots = s->own_slots;
     first->is_identity = command->as.reduce.alone;
     uint64_t last = command->as.reduce.alone
@@ -23,6 +24,7 @@ static void compile_at_once(ti_instruction_graph *graph, const ti_command *comma
 static void compile_together(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
 {
     if (s->in_place) {
+        TI_ASSERT(graph->partial.count == 1 && ti_command_is_root(command));
         ti_instruction_compile_combining(graph, command, 0, NULL, graph->partial.data, 1);
         return;
     }
@@ -46,6 +48,7 @@ static void compile_together(ti_instruction_graph *graph, const ti_command *comm
 static void compile_tree(ti_instruction_graph *graph, const ti_command *command, const ti_staging *s)
 {
     const ti_tree_place *tree = command->as.reduce.tree;
+    TI_ASSERT(s->own_slots + (uint32_t)tree->children == s->slots && graph->partial.count > 0);
     uint64_t received[TI_TREE_CHILDREN];
     for (int i = 0; i < tree->children; i++) {
         const ti_block_message from = { .peer = tree->child[i], .counter = tree->child_counter[i], .spans = 1 };

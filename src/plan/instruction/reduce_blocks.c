@@ -59,6 +59,7 @@ static void emit_receives(ti_instruction_graph *graph, const ti_staging *s, cons
         }
         out->received[i] = ti_instruction_exchange_slots(graph, s, &place->receive[i], false, slot, 0);
     }
+    TI_ASSERT(at == s->slots);
 }
 
 /* Messages [first, end); the stack's subtrees are those of the messages, one after the other. */
@@ -109,6 +110,7 @@ void ti_instruction_compile_blocks(ti_instruction_graph *graph, const ti_command
     id.all = emit_pairs(graph, s, place, true, &id);
     emit_sends(graph, s, place, &stack, place->sends, &id);
     TI_ASSERT(place->sends > 0 || stack.count == 1);
+    TI_ASSERT(id.sends == place->sends && id.own < id.all);
     id.sent[id.sends] = id.all;
     ti_instruction_free_staging(graph, s, id.sent, id.sends + 1);
 }

@@ -26,6 +26,7 @@ static uint32_t most_parts(ti_instruction_graph *graph, const ti_task *task, siz
         int64_t parts = ti_ceil_div(chunk->max[d] - chunk->min[d], d == 0 ? TI_MAX(shape->gran[0], 1) : 1);
         most = TI_MAX(most, shape->whole_chunk ? 1 : TI_MIN(parts, (int64_t)graph->system->workers));
     }
+    TI_ASSERT(first == end || most > 0);
     graph->parts.task = task->id;
     graph->parts.first = first;
     graph->parts.end = end;
@@ -50,6 +51,7 @@ static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_stagin
 {
     const ti_device_piece *at = &graph->window.piece.data[s->first];
     if (!s->piece_slots) {
+        TI_ASSERT(piece < graph->in_blocks.count);
         return graph->in_blocks.data[piece].slots;
     }
     if (TI_LIKELY(graph->system->accelerators == 0)) {
@@ -59,6 +61,7 @@ static ti_slot_range slots_of(const ti_instruction_graph *graph, const ti_stagin
     for (uint32_t p = 0; p < piece; p++) {
         range.first += slots_at(graph, s->task->shape, &at[p], s->piece_slots);
     }
+    TI_ASSERT(range.first + range.count <= s->own_slots);
     return range;
 }
 
@@ -142,7 +145,7 @@ void ti_instruction_stage(ti_instruction_graph *graph, const ti_command *reduce,
     if (!s.in_place) {
         s.allocation = ti_instruction_take_staging(graph, task, 0, bytes_of(&s, s.slots), &s.after, &s.afters);
     }
-    TI_ASSERT(s.slots > 0 && s.elements > 0);
+    TI_ASSERT(s.slots > 0 && s.elements > 0 && (!s.in_place || s.slots == 1));
     ti_vec_push(&graph->staged, s);
 }
 
@@ -229,6 +232,7 @@ static void fetch_slots(ti_instruction_graph *graph, const ti_instruction_view *
     size_t before = graph->partial.count;
     for (uint32_t r = 0; r < TI_MAX(kernel->as.kernel.runs, 1); r++) {
         ti_slot_range left = kernel->as.kernel.runs ? ti_instruction_run_slots(graph, s->task, piece, r) : all;
+        TI_ASSERT(all.first <= left.first && left.first + left.count <= all.first + all.count);
         ti_vec_push(&graph->partial, copy_slots(graph, view, s, all, left, kernel));
     }
     ti_instruction_give_staging(graph, s->task, kernel->device, bytes_of(s, all.count), view->place.allocation,
@@ -252,6 +256,7 @@ void ti_instruction_unstage(ti_instruction_graph *graph, const ti_command *execu
 uint64_t ti_instruction_exchange_slots(ti_instruction_graph *graph, const ti_staging *s,
                                        const ti_block_message *message, bool send, const uint32_t *slot, uint64_t after)
 {
+    TI_ASSERT(message->spans > 0 && (send ? after > 0 : after == 0));
     ti_instruction *instruction = ti_emit_start(&graph->emit, send ? TI_INSTRUCTION_SEND : TI_INSTRUCTION_RECEIVE,
                                                 s->task);
     ti_place place = { .allocation = s->allocation, .whole = slot_box(s, 0, s->slots) };

@@ -43,6 +43,7 @@ void ti_templates_release(ti_templates *ts, uint64_t executed)
 
 static bool has_stayed(ti_instruction_graph *graph, const ti_shape *shape, ti_template *t)
 {
+    TI_ASSERT(t->accesses == shape->accesses);
     for (uint32_t i = 0; i < t->accesses; i++) {
         const ti_buffer_memory *memory = ti_instruction_memory(graph, shape->access[i].buffer, TI_HOST_MEMORY);
         if (memory != t->memory[i].is || memory->changed != t->memory[i].changed) {
@@ -193,6 +194,7 @@ ti_template *ti_template_make(ti_instruction_graph *graph, const ti_command *com
     ti_template *t = allocate(shape->accesses, count_touches(shape, footprint), !graph->follow.done);
     fill_views(graph, t, shape, footprint);
     fill_touches(t, shape, footprint);
+    TI_ASSERT(t->touches == count_touches(shape, footprint)); /* so many have room */
     t->seen = graph->emit.changes;
     t->kernel.kind = kind;
     t->kernel.device = at->device;
@@ -224,6 +226,7 @@ ti_instruction *ti_template_start(ti_instruction_graph *graph, ti_template *t, c
     enum { BYTES = offsetof(ti_instruction, as) + sizeof(t->kernel.as.kernel) };
     ti_instruction *instruction = ti_arena_alloc(ti_arena_ring_top(&graph->emit.arenas), sizeof(*instruction));
     memcpy(instruction, &t->kernel, BYTES);
+    TI_ASSERT(t->last_task < task->id);
     t->last_task = task->id;
     note_latest(t);
     ti_emit_begin(&graph->emit, instruction, task);

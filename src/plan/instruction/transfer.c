@@ -91,6 +91,7 @@ static void find_run(const ti_command *const *command, size_t left, ti_box_run *
 {
     const ti_box *last = only_box(command[0]), *next = last && left > 1 ? only_box(command[1]) : NULL;
     uint32_t count = 1;
+    TI_ASSERT(0 < left && left <= AT_ONCE);
     run->count = 1;
     run->along = next ? relation_of(last, next) : APART;
     if (run->along == APART) {
@@ -348,6 +349,7 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
     ti_arena *arena = ti_arena_ring_top(&graph->emit.arenas);
     size_t boxes, n = count_together(state, command, graph->window.command.count - index, &boxes);
     const int *place = state->place.count == 1 ? NULL : choose_places(graph, command[0]);
+    TI_ASSERT(n > 0 && index + n <= graph->window.command.count && (!place || n == 1));
     ti_instruction *message = TI_ARENA_ARRAY(arena, ti_instruction, n);
     ti_instruction_box *box = TI_ARENA_ARRAY(arena, ti_instruction_box, boxes);
     start_messages(graph, command, n, message, box);
@@ -365,5 +367,6 @@ size_t ti_instruction_compile_transfers(ti_instruction_graph *graph, size_t inde
             box += command[i]->as.transfer.boxes;
         }
     }
+    TI_ASSERT(box == message[0].as.transfer.box + boxes);
     return n;
 }

@@ -122,6 +122,7 @@ static void finish_recording(ti_command_graph *graph)
         ti_loop_give_up(&c->loop, false);
         return;
     }
+    TI_ASSERT(c->step.count == c->task.count && c->noted == c->task.count);
     c->loop.phase = TI_LOOP_REPEATS;
     c->rounds = 0;
     ti_vec_clear(&c->task);
@@ -133,6 +134,7 @@ static void finish_recording(ti_command_graph *graph)
 /* The place in the round of a task, which may have been held since it came. */
 static uint32_t place_of(const ti_command_cycle *c, const ti_task *task)
 {
+    TI_ASSERT(c->task.count > 0);
     size_t at = c->task.count - 1;
     while (at > 0 && c->task.data[at] != task) {
         at--;
@@ -229,6 +231,7 @@ void ti_command_cycle_note(ti_command_graph *graph, const ti_command_mark *befor
 {
     ti_command_cycle *c = &graph->cycle;
     ti_command_step s = { .plan = c->plan.count, .command = c->command.count, .left = c->left.count };
+    TI_ASSERT(c->task.count == c->step.count + 1 && c->step.count < TI_AGAIN_STEPS);
     bool can = is_plain(graph);
     for (size_t i = before->planned; i < graph->planned.count; i++) {
         ti_vec_push(&c->plan, place_of(c, graph->planned.data[i]));
@@ -301,6 +304,7 @@ static void plan_again(ti_command_graph *graph, size_t from, size_t to)
     graph->missed.times = here.missed;
     graph->next_id = id;
     graph->collectives.sequence = sequence;
+    TI_ASSERT(is_plain(graph) && graph->newest_point < id); /* none of these was a point */
 }
 
 static TI_NOINLINE void stop(ti_command_graph *graph)
@@ -308,6 +312,7 @@ static TI_NOINLINE void stop(ti_command_graph *graph)
     ti_command_cycle *c = &graph->cycle;
     const size_t at = c->task.count;
     size_t rested = at;
+    TI_ASSERT(at < c->step.count);
     while (rested > 0 && !c->step.data[rested - 1].rests) {
         rested--;
     }
@@ -347,6 +352,7 @@ static inline void emit_again(ti_command_graph *graph, const ti_command_made *ma
     const ti_command_cycle *c = &graph->cycle;
     ti_arena *arena = ti_command_arena(graph);
     ti_command *command = ti_arena_copy(arena, &made->command, sizeof(*command));
+    TI_ASSERT(made->task < c->task.count);
     const ti_task *task = command->task = c->task.data[made->task];
     command->id = graph->next_id++;
     switch (command->kind) {
@@ -393,6 +399,8 @@ static inline void take(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_cycle *c = &graph->cycle;
     const ti_command_step *s = &c->step.data[c->task.count];
+    TI_ASSERT(c->task.count < c->step.count);
+    TI_ASSERT(s->plan + s->plans <= c->plan.count && s->command + s->commands <= c->command.count);
     ti_vec_push(&c->task, task);
     for (size_t i = s->plan; i < s->plan + s->plans; i++) {
         ti_vec_push(&graph->planned, c->task.data[c->plan.data[i]]);

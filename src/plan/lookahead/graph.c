@@ -6,6 +6,7 @@
 
 ti_command_graph *ti_command_graph_create(const ti_system *system)
 {
+    TI_ASSERT(system->node >= 0 && system->node < system->num_nodes);
     ti_command_graph *graph = TI_NEW(ti_command_graph);
     graph->system = system;
     graph->next_id = 1;
@@ -83,6 +84,7 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 {
+    TI_ASSERT(graph->executed <= executed);
     graph->executed = executed;
     ti_arena_ring_release(&graph->arenas, executed);
     ti_discovery_release(&graph->collectives, executed);

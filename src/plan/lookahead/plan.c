@@ -54,6 +54,7 @@ static void track_pieces(ti_command_graph *graph, const ti_task *task, const ti_
 static void emit_execution(ti_command_graph *graph, const ti_task *task, const ti_piece *piece, uint32_t pieces,
                            uint32_t ahead, const ti_piece *whole, const ti_samples *samples)
 {
+    TI_ASSERT(pieces > 0 && ahead <= pieces);
     ti_command *command = ti_command_new(graph, TI_COMMAND_EXECUTE, task);
     command->as.execute.samples = samples;
     command->as.execute.whole = whole;
@@ -87,6 +88,7 @@ static void update_versions(const ti_command_use *use)
 {
     ti_command_buffer *state = use->state;
     TI_ASSERT(!use->reduces || !use->writes.count);
+    TI_ASSERT(use->copies.count == 0 || use->copies.count == use->writes.count);
     if (state->replay.now) {
         TI_ASSERT(!use->reduces || (state->replay.now->effect.given.a == state->reduced.a &&
                                     state->replay.now->effect.given.b == state->reduced.b));
@@ -176,6 +178,7 @@ static size_t state_size(const ti_command_graph *graph)
 
 void ti_command_close_buffer(ti_command_graph *graph, uint32_t slot)
 {
+    TI_ASSERT(slot < graph->buffer.count);
     ti_command_buffer *state = graph->buffer.data[slot];
     if (!state) {
         return;
@@ -230,6 +233,7 @@ static void destroy_buffer(ti_command_graph *graph, const ti_task *task)
 
 void ti_command_pass_point(ti_command_graph *graph, const ti_command *point)
 {
+    TI_ASSERT(graph->newest_point < point->id && point->id < graph->next_id);
     ti_era_apply(&graph->era, point->task->kind == TI_TASK_EPOCH ? point->id : graph->newest_point);
     graph->newest_point = point->id;
     ti_arena_ring_advance(&graph->arenas, point->task->id);

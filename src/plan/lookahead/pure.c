@@ -85,6 +85,7 @@ static uint64_t key_of(int before, uint64_t serial)
 static const ti_pure_state *find_state(const ti_command_pure *p, const ti_shape *last)
 {
     const uint64_t *at = p->at >= 0 && last->serial ? ti_map_find(&p->by_last, key_of(p->at, last->serial)) : NULL;
+    TI_ASSERT(!at || (*at > 0 && *at <= p->state.count));
     const ti_pure_state *s = at ? &p->state.data[*at - 1] : NULL;
     return s && s->before == p->at && s->serial == last->serial ? s : NULL;
 }
@@ -100,6 +101,7 @@ static void keep_state(ti_command_pure *p, uint64_t serial, ti_window_verdict ve
         p->at = -1;
         return;
     }
+    TI_ASSERT(p->trial.count == p->task.count && p->attempt.count == p->task.count);
     bool fits = verdict == TI_WINDOW_FITS;
     ti_pure_state s = { .before = p->at, .serial = serial, .verdict = verdict, .tasks = fits ? p->task.count : 0 };
     if (fits) {
@@ -120,6 +122,8 @@ static void push(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_pure *p = &graph->pure;
     ti_split_ref *split = ti_command_shape_of(graph, task)->split;
+    TI_ASSERT(p->split.count == p->task.count && p->held.count == p->task.count + (size_t)p->horizons);
+    TI_ASSERT(p->held.count == 0 || p->held.data[p->held.count - 1]->id < task->id);
     graph->single_task = 0; /* what is known of the task may not outlive the horizons that are planned before it */
     split->interned.refs++;
     ti_vec_push(&p->split, split);
@@ -163,6 +167,7 @@ static ti_window_verdict find_widenings(ti_command_pure *p)
 /* The same as it was the last time. */
 static void recall(ti_command_pure *p, const ti_pure_state *known)
 {
+    TI_ASSERT(known->tasks == (known->verdict == TI_WINDOW_FITS ? p->task.count : 0));
     for (size_t i = 0; i < known->tasks; i++) {
         p->trial.data[i] = known->margin[i];
         p->attempt.data[i] = ti_spread_ref(known->spread[i]);
@@ -253,12 +258,14 @@ static void plan_stages(ti_command_graph *graph)
     if (graph->system->explain && graph->system->latency_tiles) {
         ti_command_tell_no_tiles(graph);
     }
+    TI_ASSERT(p->bundles == 0);
     for (size_t i = 0; i < p->held.count; i++) {
         if (p->held.data[i]->kind == TI_TASK_EXECUTE) {
             p->staging++;
             ti_command_plan(graph, p->held.data[i]);
         }
     }
+    TI_ASSERT((size_t)p->staging == p->task.count);
     p->staging = 0;
     ti_command_bundles_end(graph);
     for (size_t i = 0; i < p->held.count; i++) {
@@ -276,6 +283,7 @@ static size_t most_tasks(const ti_command_graph *graph)
         int window = graph->pure.task.data[i].shape->window;
         most = window ? TI_MIN(most, window) : most;
     }
+    TI_ASSERT(most > 0);
     return (size_t)most;
 }
 
@@ -295,6 +303,7 @@ static void count_window(ti_command_graph *graph, ti_window_verdict verdict, con
         c->by_task = by_task;
     }
     c->votes = c->why == why ? c->votes + 1 : c->votes - 1;
+    TI_ASSERT(c->votes <= c->early && c->early <= c->windows);
 }
 
 /* Plan what is held: the task is the last one of the window, or the first that is not in it. */
@@ -302,6 +311,9 @@ static void close_window(ti_command_graph *graph, ti_window_verdict verdict, con
 {
     ti_command_pure *p = &graph->pure;
     size_t k = 0;
+    TI_ASSERT(!p->cuts && !p->tiling && !p->staging); /* no window is planned inside of another one */
+    TI_ASSERT(p->task.count > 0 && p->held.count == p->task.count + (size_t)p->horizons);
+    TI_ASSERT(p->margin.count == p->task.count && p->spread.count == p->task.count);
     count_window(graph, verdict, closer);
     const bool staged = ti_command_is_distributed(graph) &&
                         (graph->system->latency_staged || ti_command_has_common_messages(graph));
@@ -352,6 +364,7 @@ static void add(ti_command_graph *graph, const ti_task *task)
     bool on = graph->system->latency_tasks > 1 && (ti_command_is_distributed(graph) || graph->system->latency_tiles);
     ti_window_verdict verdict = on && task->kind == TI_TASK_EXECUTE ? ti_window_admits(task->shape)
                                                                     : TI_WINDOW_NOT_PURE;
+    TI_ASSERT(p->task.count > 0 || p->held.count == 0);
     if (verdict == TI_WINDOW_FITS) {
         add_pure(graph, task);
         return;

@@ -17,7 +17,9 @@
 static bool readers_hold(ti_command_graph *graph, const ti_windowed *reader, const ti_access *access,
                          const ti_version *v, const ti_box *box)
 {
-    ti_split_ref *split = graph->pure.split.data[reader - graph->pure.task.data];
+    const size_t number = (size_t)(reader - graph->pure.task.data);
+    TI_ASSERT(number < graph->pure.task.count && graph->pure.split.count == graph->pure.task.count);
+    ti_split_ref *split = graph->pure.split.data[number];
     ti_command_buffer *state = ti_command_buffer_of(graph, access->buffer);
     bool hold = true;
     for (uint32_t m = 0; m < TI_MAX(access->mappers, 1); m++) {
@@ -129,6 +131,7 @@ static bool note_before(ti_command_graph *graph, size_t t, uint32_t access, cons
     for (size_t i = 0; i < found->count && good; i++) {
         const ti_version *v = found->data[i];
         struct ti_pure_before b = { .task = t, .access = access, .box = ti_box_intersect(&v->box, box), .held = true };
+        TI_ASSERT(!ti_box_is_empty(&b.box));
         switch (v->kind) {
         case TI_WRITER_UNDEFINED:
             break;
@@ -152,6 +155,7 @@ static bool note_before(ti_command_graph *graph, size_t t, uint32_t access, cons
 static void find_unwritten(const ti_command_pure *p, size_t t, uint32_t access, ti_boxes *out)
 {
     const ti_shape *reader = p->task.data[t].shape;
+    TI_ASSERT(t < p->task.count && access < reader->accesses && out->count == 0);
     for (uint32_t i = 0; i < reader->footprint[access].boxes; i++) {
         ti_vec_push(out, reader->footprint[access].box[i]);
     }
@@ -295,6 +299,7 @@ static ti_stage_verdict stage_alone(ti_command_graph *graph)
         return verdict;
     }
     const ti_pure_alone *found = find_alone(graph, of);
+    TI_ASSERT(found->tasks == p->task.count && p->spread.count == found->tasks);
     p->alone = found->verdict == TI_STAGE_FITS ? found->task : NULL;
     for (size_t t = 0; t < p->task.count && p->alone; t++) {
         ti_spread_unref(p->spread.data[t]);
@@ -309,6 +314,7 @@ static ti_stage_verdict stage_alone(ti_command_graph *graph)
 static ti_stage_verdict stage_by_depths(ti_command_graph *graph)
 {
     ti_command_pure *p = &graph->pure;
+    TI_ASSERT(p->stage.count == p->task.count && p->margin.count == p->task.count);
     ti_stage_verdict verdict = ti_window_stages(p->task.data, p->task.count, p->margin.data, lies, graph,
                                                 p->stage.data);
     for (size_t t = 0; t < p->task.count && verdict == TI_STAGE_FITS; t++) {
@@ -317,6 +323,7 @@ static ti_stage_verdict stage_by_depths(ti_command_graph *graph)
             stage->ahead = none;
             continue;
         }
+        TI_ASSERT(!p->spread.data[t]); /* lists have no depths */
         ti_spread_unref(p->spread.data[t]);
         p->margin.data[t] = stage->around ? none : stage->margin;
         p->spread.data[t] = stage->around ? ti_spread_around(&stage->margin, &stage->depth) : NULL;

@@ -56,6 +56,7 @@ const char *ti_command_window_reason(ti_window_verdict verdict, const ti_task *c
 {
     const char *other = other_reason(closer);
     *by_task = !other && verdict != TI_WINDOW_FITS;
+    TI_ASSERT(other || reasons[verdict]);
     return other ? other : reasons[verdict];
 }
 
@@ -180,6 +181,7 @@ static void count_items(const ti_command_pure *p, size_t t, ti_explain_window *o
         } else {
             ti_vec_push(&items, ti_margin_enlarge(&p->margin.data[t], &chunk, &p->task.data[t].shape->range));
         }
+        TI_ASSERT(ti_boxes_volume(items.data, items.count) >= ti_box_volume(&chunk));
         out->items += (uint64_t)ti_box_volume(&chunk);
         out->redundant += (uint64_t)(ti_boxes_volume(items.data, items.count) - ti_box_volume(&chunk));
     }
@@ -193,6 +195,7 @@ void ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdic
     bool by_task;
     const char *why = ti_command_window_reason(verdict, closer, &by_task);
     size_t t = 0;
+    TI_ASSERT(stages == TI_STAGE_FITS || stage_reasons[stages]);
     struct ti_command_seen seen = { .left = (int)p->task.count };
     ti_explain_window *window = &seen.window;
     *window = (ti_explain_window){ .first = p->task.data[0].shape->name,
@@ -210,6 +213,7 @@ void ti_command_look_at_window(ti_command_graph *graph, ti_window_verdict verdic
             t++;
         }
     }
+    TI_ASSERT(t == p->task.count && seen.first <= seen.last);
     graph->single_task = 0;
     ti_vec_push(&p->seen, seen);
 }
@@ -224,6 +228,7 @@ void ti_command_look_at_planned(ti_command_graph *graph, const ti_task *task)
     if (!seen) {
         return;
     }
+    TI_ASSERT(seen->left > 0);
     seen->left--;
     ti_vec_clear(&p->seen_piece);
     p->given.count = 0;

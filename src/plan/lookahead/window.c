@@ -86,6 +86,8 @@ static void note_anticipated(ti_command_graph *graph, const ti_forward *f, const
                             .box = ti_arena_copy(ti_arena_ring_top(&graph->arenas), boxes->data,
                                                  boxes->count * sizeof(ti_box)),
                             .boxes = (uint32_t)boxes->count };
+    const ti_command_window *w = &graph->window;
+    TI_ASSERT(w->anticipated.count == 0 || w->anticipated.data[w->anticipated.count - 1].task <= read.task);
     if (boxes->count) {
         ti_vec_push(&graph->window.anticipated, read);
     }
@@ -160,6 +162,7 @@ static void close_window(ti_command_graph *graph)
 {
     ti_command_window *w = &graph->window;
     TI_ASSERT(w->held.count > 0);
+    TI_ASSERT(w->anticipated.count == 0 || w->anticipated.data[w->anticipated.count - 1].task < w->held.count);
     count_as_fruitless(graph);
     for (w->at = 0; w->at < w->held.count; w->at++) {
         ti_command_plan(graph, w->held.data[w->at]);
@@ -194,6 +197,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
 {
     ti_command_window *w = &graph->window;
     arrival a = { false, false, false };
+    TI_ASSERT(w->held.count > 0 || (w->open.count == 0 && w->anticipated.count == 0));
     /* A held task may name a buffer of which it touches nothing, so the end of a buffer waits for all. */
     bool ends = task->kind == TI_TASK_DESTROY && w->held.count > 0;
     bool follows = ends || follows_held(graph, task);
@@ -209,7 +213,7 @@ static void add_while_looking_ahead(ti_command_graph *graph, const ti_task *task
         ti_command_plan(graph, task);
         return;
     }
-    TI_ASSERT(w->held.count == 0 || w->held.data[w->held.count - 1]->id < task->id);
+    TI_ASSERT(w->held.count < MAX_HELD && (w->held.count == 0 || w->held.data[w->held.count - 1]->id < task->id));
     ti_vec_push(&w->held, task);
     if (a.closes || closes_always(task) || w->held.count == MAX_HELD) {
         close_window(graph);
@@ -235,6 +239,7 @@ void ti_command_window_flush(ti_command_graph *graph)
     if (graph->window.held.count) {
         close_window(graph);
     }
+    TI_ASSERT(graph->window.held.count == 0 && ti_multicast_window_count(&graph->multicast.window) == 0);
 }
 
 /* Placed tasks wait before that: multicast.c. A new buffer depends on nothing, and somebody may wait for its initial

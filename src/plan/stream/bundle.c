@@ -48,6 +48,7 @@ void ti_instruction_give_unbundled(ti_instruction_graph *graph)
 {
     for (size_t i = 0; i < graph->unbundled.count; i++) {
         const ti_unbundled *u = &graph->unbundled.data[i];
+        TI_ASSERT(0 < u->after && u->after < graph->emit.next_id);
         ti_instruction_give_staging(graph, NULL, TI_FOR_BUNDLES, u->bytes, u->allocation, &u->after, 1);
     }
     ti_vec_clear(&graph->unbundled);
@@ -118,6 +119,8 @@ static uint64_t emit_message(ti_instruction_graph *graph, const ti_task *task, c
 {
     ti_instruction *message = step ? start_step(graph, step, task) : start_message(graph, task, b);
     ti_instruction_box *box = (ti_instruction_box *)(uintptr_t)message->as.transfer.box;
+    TI_ASSERT(message->as.transfer.boxes == b->slot.count && message->as.transfer.peer == b->peer);
+    TI_ASSERT(b->ready.count == (b->send ? b->slot.count : 0));
     message->as.transfer.counter = b->counter;
     for (size_t n = 0; n < b->slot.count; n++) {
         box[n].place.allocation = b->slot.data[n].allocation;
@@ -173,6 +176,7 @@ static uint64_t copy_box(ti_instruction_graph *graph, const ti_command *c, const
 {
     ti_instruction *copy = step ? start_step(graph, step, c->task) : start_copy(graph, c, box);
     ti_deps *deps = &graph->emit.deps;
+    TI_ASSERT(slot->bytes == ti_bytes_of(c->as.transfer.buffer, box) && received < copy->id);
     (received ? &copy->as.copy.from : &copy->as.copy.to)->allocation = slot->allocation;
     if (received) {
         ti_deps_add(deps, received);
@@ -189,7 +193,10 @@ static uint64_t copy_box(ti_instruction_graph *graph, const ti_command *c, const
 static ti_open_bundle *open_bundle(ti_instruction_graph *graph, const ti_command *c)
 {
     for (size_t i = 0; i < graph->bundle.count; i++) {
-        if (graph->bundle.data[i]->bundle == c->as.transfer.bundle) {
+        const ti_open_bundle *known = graph->bundle.data[i];
+        if (known->bundle == c->as.transfer.bundle) {
+            TI_ASSERT(known->counter == c->as.transfer.counter && known->peer == c->as.transfer.peer);
+            TI_ASSERT(known->send == (c->kind == TI_COMMAND_SEND));
             return graph->bundle.data[i];
         }
     }
@@ -232,6 +239,7 @@ static void drop_bundle(ti_instruction_graph *graph, ti_open_bundle *b)
 {
     size_t at = 0;
     while (graph->bundle.data[at] != b) {
+        TI_ASSERT(at + 1 < graph->bundle.count);
         at++;
     }
     graph->bundle.data[at] = graph->bundle.data[--graph->bundle.count];
@@ -251,6 +259,7 @@ static void compile(ti_instruction_graph *graph, const ti_command *c, const ti_c
         receive(graph, c->task, b, step);
         step += step != NULL;
     }
+    TI_ASSERT(part->boxes == c->as.transfer.boxes && first + part->boxes <= b->slot.count);
     for (uint32_t i = 0; i < part->boxes; i++) {
         const bundle_slot *slot = &b->slot.data[first + i];
         uint64_t copy = copy_box(graph, c, &part->box[i], slot, b->received, step);

@@ -44,6 +44,7 @@ static void free_views(ti_cycle_views *views)
 
 static void keep_views(ti_cycle *c)
 {
+    TI_ASSERT(!c->views); /* they have been retired */
     const size_t bytes = c->view.count * sizeof(*c->views->view);
     c->views = ti_alloc(sizeof(*c->views) + bytes);
     c->views->last_task = 0;
@@ -116,6 +117,7 @@ static void describe(ti_instruction_graph *graph, ti_tracker_state *state)
 static void start_recording(ti_instruction_graph *graph, size_t segments)
 {
     ti_cycle *c = &graph->cycle;
+    TI_ASSERT(segments > 0 && graph->window.command.count == 0);
     c->loop.phase = TI_LOOP_RECORDS;
     c->wanted = segments;
     ti_vec_clear(&c->step);
@@ -139,6 +141,7 @@ static void finish_recording(ti_instruction_graph *graph)
     if (c->changes == graph->emit.changes && graph->emit.era.entries <= MAX_ENTRIES && graph->emit.era.applied) {
         describe(graph, &c->after);
         if (ti_tracker_state_has_grown(&c->before, &c->after, c->length)) {
+            TI_ASSERT(c->length == c->step.count && c->told <= c->touch.count); /* a step is an instruction */
             c->loop.phase = TI_LOOP_REPEATS;
             keep_views(c);
             c->applied = graph->emit.era.applied;
@@ -193,6 +196,7 @@ static void end_segment(ti_instruction_graph *graph)
     ti_cycle *c = &graph->cycle;
     ti_loop_end_segment(&c->loop);
     if (c->loop.phase == TI_LOOP_RECORDS) {
+        TI_ASSERT(c->wanted > 0);
         if (--c->wanted == 0) {
             finish_recording(graph);
         }
@@ -270,6 +274,7 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
         const ti_cycle_step *main = ti_cycle_main(&c->step.data[c->at]);
         const uint32_t reductions = main->reductions;
         const size_t steps = main->steps + reductions;
+        TI_ASSERT(steps > 0 && c->at + steps <= c->step.count);
         if (!ti_cycle_is_step(graph, c->at, command + i, count - i)) {
             stop(graph);
             return i;
@@ -278,6 +283,7 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
         i += 1 + reductions;
         c->repeated += steps;
         c->at += steps;
+        TI_ASSERT(graph->emit.next_id == c->first + c->at + c->shift);
         if (c->at == c->step.count) {
             c->at = 0;
             c->rounds++;

@@ -208,6 +208,7 @@ static ti_cycle_step begin_step(ti_instruction_graph *graph, const ti_command *c
 
 static void end_step(ti_cycle *c, const ti_instruction *i, const ti_cycle_step *s)
 {
+    TI_ASSERT(s->deps <= i->deps);
     for (uint32_t k = 0; k < s->deps; k++) {
         ti_vec_push(&c->dep, i->dep[k]);
     }
@@ -253,6 +254,7 @@ static bool record_command(ti_instruction_graph *graph, const ti_command *comman
     if (!can || copy) {
         return false; /* it does not end in what it is */
     }
+    TI_ASSERT(mains > 0 && first + copies < c->step.count);
     c->step.data[first].copies = copies;
     ti_cycle_step *main = ti_cycle_main(&c->step.data[first]);
     main->steps = (uint32_t)count;
@@ -357,6 +359,7 @@ static bool has_reductions(const ti_instruction_graph *graph, const ti_cycle_ste
                            size_t left)
 {
     bool has = left > s->reductions;
+    TI_ASSERT(s + s->reductions < graph->cycle.step.data + graph->cycle.step.count);
     for (uint32_t k = 1; has && k <= s->reductions; k++) {
         uint32_t before = 0;
         for (uint32_t other = 1; other < k; other++) {
@@ -465,6 +468,7 @@ static inline ti_instruction *start(ti_instruction_graph *graph, const ti_cycle_
 {
     const ti_cycle *c = &graph->cycle;
     const size_t whole = TI_ALIGN_UP(sizeof(*from), 16), boxes = s->boxes * sizeof(**box);
+    TI_ASSERT(s->dep + s->deps <= c->dep.count && s->box + s->boxes <= c->box.count);
     char *memory = ti_arena_alloc(ti_arena_ring_top(&graph->emit.arenas), whole + boxes + s->deps * sizeof(uint64_t));
     ti_instruction *i = (ti_instruction *)(void *)memory;
     uint64_t *dep = (uint64_t *)(void *)(memory + whole + boxes);
@@ -514,6 +518,7 @@ static ti_instruction *take_combining(ti_instruction_graph *graph, ti_cycle_step
     s->instruction.as.collective.what = command->as.reduce.what;
     s->instruction.as.collective.give = s->instruction.as.collective.get = command->as.reduce.what->region;
     ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(collective), command->task, &box);
+    TI_ASSERT(s->boxes == 1 && s->combination < graph->cycle.combination.count);
     first->staging = staging;
     if (!command->as.reduce.gets) {
         box->place.allocation = staging;
@@ -543,6 +548,7 @@ static ti_instruction *start_kernel(ti_instruction_graph *graph, const ti_cycle_
     ti_cycle_views *views = graph->cycle.views;
     ti_instruction_box *none;
     ti_instruction *i = start(graph, s, &s->instruction, BYTES_UP_TO(kernel), task, &none);
+    TI_ASSERT(s->view + s->instruction.as.kernel.views <= views->count);
     i->as.kernel.view = views->view + s->view;
     views->last_task = task->id;
     return i;
@@ -564,6 +570,7 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
         const uint64_t *after;
         size_t afters;
         staging[k - 1] = ti_instruction_take_staging(graph, task, 0, s[k].staging, &after, &afters);
+        TI_ASSERT(s[k].access < views && s[k].staging > 0);
         results[s[k].access] = staging[k - 1];
         ti_deps_add_all(deps, after, afters);
     }
@@ -657,6 +664,7 @@ static void tell(ti_instruction_graph *graph, const ti_cycle_touch *touch)
     ti_buffer_state *b = graph->buffer.data[touch->slot];
     ti_deps *deps = &graph->emit.deps;
     const bool write = touch->how != TI_TOUCH_READS;
+    TI_ASSERT(b && (size_t)touch->place < b->place.count);
     (write ? ti_tracker_write : ti_tracker_read)(&b->place.data[touch->place]->tracker, &touch->box, deps->self, deps);
     if (write && b->place.count > 1) {
         (touch->how == TI_TOUCH_COPIES ? ti_coherence_copy : ti_coherence_write)(b->coherence, &touch->box,
@@ -668,6 +676,7 @@ void ti_cycle_tell_step(ti_instruction_graph *graph, size_t at)
 {
     const ti_cycle *c = &graph->cycle;
     const ti_cycle_step *s = &c->step.data[at];
+    TI_ASSERT(at < c->at && s->touch + s->touches <= c->touch.count);
     ti_deps *deps = &graph->emit.deps;
     ti_deps_start(deps, s->instruction.id + c->shift);
     if (s->instruction.kind == TI_INSTRUCTION_EPOCH) {

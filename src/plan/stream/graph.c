@@ -8,6 +8,7 @@ enum { MAX_UNNOTED = 9 };
 
 ti_instruction_graph *ti_instruction_graph_create(const ti_system *system)
 {
+    TI_ASSERT(0 < system->memories && system->memories <= TI_MAX_MEMORIES && system->accelerators <= system->devices);
     ti_instruction_graph *graph = TI_NEW(ti_instruction_graph);
     graph->system = system;
     graph->emit.next_id = 1;

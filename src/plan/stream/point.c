@@ -18,6 +18,7 @@ void ti_instruction_compile_point(ti_instruction_graph *graph, const ti_command 
         ti_era_apply(&graph->emit.era, is_horizon ? graph->newest_point : instruction->id);
     }
     TI_ASSERT(graph->newest_point < instruction->id);
+    TI_ASSERT(graph->emit.era.applied <= instruction->id);
     graph->newest_point = instruction->id;
     ti_follow_note(&graph->follow, command->task, instruction->id);
     ti_follow_horizon(&graph->follow, graph->emit.era.applied);

@@ -15,6 +15,7 @@
 
 static bool is_short(ti_instruction_graph *graph, int memory)
 {
+    TI_ASSERT(TI_HOST_MEMORY < memory && memory < graph->system->memories);
     ti_budget *own = &graph->emit.own[memory];
     own->limit = graph->system->device_memory[memory]; /* known when there are devices, which is before any task */
     return own->limit && ti_wants_peak_in(&graph->emit, memory) > own->limit;
@@ -36,6 +37,8 @@ bool ti_instruction_is_device_short(ti_instruction_graph *graph)
 static void mark_needs(ti_instruction_graph *graph)
 {
     const ti_window *w = &graph->window;
+    const size_t wants = graph->emit.wants.count;
+    TI_ASSERT(!graph->emit.is_marking && w->command.count == w->first_piece.count);
     ti_vec_clear(&graph->emit.marks);
     graph->emit.is_marking = true;
     for (size_t i = 0; i < w->command.count; i++) {
@@ -43,6 +46,7 @@ static void mark_needs(ti_instruction_graph *graph)
         ti_instruction_note_command(graph, w->command.data[i], w->first_piece.data[i], end);
     }
     graph->emit.is_marking = false;
+    TI_ASSERT(graph->emit.wants.count == wants);
 }
 
 /* Whether the box is of an allocation that something wanted replaces by a larger one. */
@@ -137,6 +141,7 @@ static void choose(ti_instruction_graph *graph, const ti_spilled *s)
 {
     ti_vec_push(&graph->emit.spills, *s);
     ti_buffer_state *state = graph->buffer.data[s->slot];
+    TI_ASSERT(state->place.data[s->place]->memory != TI_HOST_MEMORY && graph->window.command.count > 0);
     const ti_need need = { graph->window.command.data[0]->task, -1 };
     find_lacking(graph, s, &graph->boxes);
     for (size_t i = 0; i < graph->boxes.count; i++) {
@@ -152,7 +157,9 @@ static bool choose_in(ti_instruction_graph *graph, int memory)
     uint64_t peak = ti_wants_peak_in(&graph->emit, memory), limit = graph->emit.own[memory].limit;
     collect(graph, memory, TI_SPILL_UNNEEDED, &list);
     for (size_t i = 0; i < list.count && peak > limit; i++) {
-        peak -= ti_bytes_of(graph->buffer.data[list.data[i].slot]->info, &list.data[i].at.box);
+        const uint64_t bytes = ti_bytes_of(graph->buffer.data[list.data[i].slot]->info, &list.data[i].at.box);
+        TI_ASSERT(bytes <= peak);
+        peak -= bytes;
         choose(graph, &list.data[i]);
     }
     ti_vec_fini(&list);

@@ -74,6 +74,7 @@ static void add_kernel(const group *g, ti_tiling *t, size_t c, const ti_device_p
                        int32_t after)
 {
     const ti_shape *shape = g->command[c]->task->shape;
+    TI_ASSERT(ti_box_covers(&piece->piece->chunk, items) && after < (int32_t)t->kernel.count);
     ti_piece *own = TI_ARENA_NEW(&t->arena, ti_piece);
     ti_footprint *f = TI_ARENA_ARRAY(&t->arena, ti_footprint, shape->accesses);
     for (uint32_t i = 0; i < shape->accesses; i++) {
@@ -135,6 +136,7 @@ static void add_tiles(const group *g, ti_tiling *t, size_t c, const ti_tile_orde
         const ti_tile_kernel *k = &tiles->kernel.data[i];
         const size_t p = g->first[c] + k->piece;
         size_t of = c;
+        TI_ASSERT(p < end_of(g, g->commands - 1));
         while (p >= end_of(g, of)) {
             of++;
         }
@@ -159,6 +161,7 @@ static size_t add_part(const group *g, ti_tiling *t, size_t c)
             add_whole(g, t, c + i);
         }
     }
+    TI_ASSERT(commands > 0 && c + commands <= g->commands);
     tiled_part part = { (uint32_t)c, (uint32_t)commands, verdict, tiles };
     memset(&part.made.kernel, 0, sizeof(part.made.kernel));
     tiled_part *last = t->part.count ? &t->part.data[t->part.count - 1] : NULL;
@@ -236,6 +239,7 @@ static const char *const reasons[TI_TILES_VERDICTS] = {
 
 static void tell(const group *g, const tiled_part *part)
 {
+    TI_ASSERT((part->verdict == TI_TILES_MADE) == !reasons[part->verdict]);
     ti_explain_tiles row = { .first = g->command[part->first]->task->shape->name,
                              .last = g->command[part->first + part->commands - 1]->task->shape->name,
                              .tasks = (int)part->commands,
@@ -269,6 +273,7 @@ static void compile(const group *g, const ti_tiling *t)
     ti_vec_clear(&graph->tiles.kernel);
     for (size_t i = 0; i < t->kernel.count; i++) {
         const tiled_kernel *k = &t->kernel.data[i];
+        TI_ASSERT(k->after < (int32_t)i && k->command < g->commands);
         const uint64_t after = k->after < 0 ? 0 : graph->tiles.kernel.data[k->after];
         ti_vec_push(&graph->tiles.kernel, ti_instruction_compile_kernel(graph, g->command[k->command], &k->at, after));
     }
@@ -307,6 +312,8 @@ size_t ti_instruction_compile_tiles(ti_instruction_graph *graph, size_t index)
             keep(graph, t);
         }
     }
+    const tiled_part *last = &t->part.data[t->part.count - 1];
+    TI_ASSERT(last->first + last->commands == g.commands);
     t->used = graph->emit.next_id;
     compile(&g, t);
     if (!t->key.count) {

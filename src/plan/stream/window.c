@@ -14,6 +14,7 @@ enum { MAX_COMMANDS = 4096, CALM_HORIZONS = 2 };
 /* The next commands are of this task, which may be joined with the one before. */
 static void begin_task(ti_window *w, const ti_task *task, bool joined)
 {
+    TI_ASSERT(w->command.count == 0 || w->newest < w->command.count);
     if (w->command.count == 0 || (!joined && w->command.data[w->newest]->task != task)) {
         w->newest = w->command.count;
         w->newest_staging = 0;
@@ -68,6 +69,7 @@ static bool fits(ti_instruction_graph *graph)
 /* Where the commands of the first task end, with those that are joined with it. */
 static size_t end_of_task(const ti_command *const *command, size_t first, size_t count)
 {
+    TI_ASSERT(first < count);
     size_t end = first + 1;
     while (end < count && (command[end]->joined || command[end]->task == command[first]->task)) {
         end++;
@@ -162,6 +164,7 @@ static void close_window(ti_instruction_graph *graph)
     }
     for (size_t i = 0; i < w->command.count;) {
         i += ti_instruction_compile(graph, i);
+        TI_ASSERT(i <= w->command.count);
     }
     clear(w);
 }
@@ -214,6 +217,7 @@ static bool must_close(ti_window *w, const ti_command *command, int lookahead)
         return command->kind == TI_COMMAND_FENCE;
     }
     w->horizons++;
+    TI_ASSERT(w->calm_horizons < w->horizons);
     return command->task->kind == TI_TASK_EPOCH || ++w->calm_horizons >= CALM_HORIZONS || w->horizons >= lookahead;
 }
 
@@ -335,6 +339,7 @@ static size_t add_execution(ti_instruction_graph *graph, const ti_command *const
     if (!ti_instruction_place_at_once(graph, command[0])) {
         return 0;
     }
+    TI_ASSERT(w->piece.count == piece + 1);
     if (!has_room(graph, command + 1, n - 1, piece)) {
         w->piece.count = piece;
         return 0;
@@ -397,6 +402,7 @@ ti_instruction_batch ti_instruction_graph_add(ti_instruction_graph *graph, ti_co
     ti_instruction_give_unbundled(graph);
     for (size_t at = 0, count; at < commands.count; at += count) {
         count = ti_cycle_segment(commands.command + at, commands.count - at);
+        TI_ASSERT(count > 0 && at + count <= commands.count);
         add_segment(graph, commands.command + at, count);
     }
     return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
@@ -406,6 +412,7 @@ ti_instruction_batch ti_instruction_graph_close(ti_instruction_graph *graph)
 {
     ti_vec_clear(&graph->emit.batch);
     close_window(graph);
+    TI_ASSERT(graph->window.command.count == 0 && graph->emit.wants.count == 0);
     return (ti_instruction_batch){ graph->emit.batch.data, graph->emit.batch.count };
 }
 

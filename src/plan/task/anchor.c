@@ -1,6 +1,7 @@
 /* Where wide loops begin: see anchor.h. */
 #include "plan/task/anchor.h"
 
+#include "base/check.h"
 #include "base/map.h"
 
 enum { PATIENCE = 256 }; /* horizons by width without the anchor */
@@ -25,6 +26,7 @@ static uint64_t hash_of(const ti_shape *shape)
 
 bool ti_anchor_is_met(ti_anchor *a, const ti_task *task, uint64_t least, int nodes)
 {
+    TI_ASSERT(a->id < task->id);
     if (!a->id || task->id - a->id < least || !may_be(task, nodes)) {
         return false;
     }
@@ -52,6 +54,7 @@ void ti_anchor_note_width(ti_anchor *a, const ti_task *task, int nodes)
 
 void ti_anchor_describe(const ti_anchor *a, uint64_t next, uint64_t least, uint64_t word[TI_ANCHOR_WORDS])
 {
+    TI_ASSERT(a->id < next);
     word[0] = a->others;
     word[1] = a->missed;
     word[2] = a->id ? TI_MIN(next - a->id, least) : 0;

@@ -116,6 +116,7 @@ static void finish_recording(ti_task_graph *graph)
     TI_ASSERT(c->length == c->step.count);
     if (graph->era.applied && is_small(graph) && describe(graph, &c->after) && has_grown(c)) {
         c->loop.phase = TI_LOOP_REPEATS;
+        TI_ASSERT(c->number % TI_AGAIN_STEPS == 0 && c->length <= TI_AGAIN_STEPS);
         c->number += TI_AGAIN_STEPS;
         c->applied = graph->era.applied;
         c->at = 0;
@@ -243,6 +244,7 @@ static void end_segment(ti_task_graph *graph)
     ti_task_cycle *c = &graph->cycle;
     ti_loop_end_segment(&c->loop);
     if (c->loop.phase == TI_LOOP_RECORDS) {
+        TI_ASSERT(c->wanted > 0);
         if (--c->wanted == 0) {
             finish_recording(graph);
         }
@@ -335,6 +337,7 @@ static TI_NOINLINE void stop(ti_task_graph *graph)
             tell_task(graph, &c->step.data[at], id);
         }
     }
+    TI_ASSERT(graph->horizon.next == graph->next_id); /* all ids up to it have been told */
     if (graph->forwards) {
         ti_forwards_pass_point(graph->forwards, graph->horizon.newest);
     }
@@ -373,9 +376,11 @@ static void take_forwards(ti_task_graph *graph, const ti_task_step *s, ti_task *
     ti_forward *forward = ti_arena_copy(arena, c->forward.data + s->forward, s->forwards * sizeof(*forward));
     for (uint32_t i = 0; i < s->forwards; i++) {
         forward[i].producer += grows(c, forward[i].producer) ? c->shift : 0;
+        TI_ASSERT(forward[i].producer < task->id);
         forward[i].box = ti_arena_copy(arena, box, forward[i].boxes * sizeof(*box));
         box += forward[i].boxes;
     }
+    TI_ASSERT(box <= c->box.data + c->box.count);
     task->forwards = s->forwards;
     task->forward = forward;
 }
@@ -383,6 +388,7 @@ static void take_forwards(ti_task_graph *graph, const ti_task_step *s, ti_task *
 static void take_deps(ti_task_graph *graph, const ti_task_step *s, ti_task *task)
 {
     const ti_task_cycle *c = &graph->cycle;
+    TI_ASSERT(s->dep + s->deps <= c->dep.count && c->at < TI_AGAIN_STEPS);
     uint64_t *dep = ti_arena_alloc(ti_arena_ring_top(&graph->arenas), s->deps * sizeof(*dep));
     for (uint32_t i = 0; i < s->deps; i++) {
         dep[i] = c->dep.data[s->dep + i] + c->shift;
@@ -406,6 +412,7 @@ bool ti_task_cycle_take(ti_task_graph *graph, ti_task *task)
 {
     ti_task_cycle *c = &graph->cycle;
     const ti_task_step *s = &c->step.data[c->at];
+    TI_ASSERT(c->at < c->step.count && task->id == 0);
     uint64_t serial;
     if (!comes_again(task, &serial) || serial != s->serial) {
         stop(graph);

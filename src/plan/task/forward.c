@@ -13,6 +13,7 @@ enum { MAX_OLD = 4 /* ti_system::old_producers, unless it says otherwise */, MAX
 
 /* What a task reads of a producer. Only PLAIN ones become forwards; the other kinds are for the report. */
 typedef enum part_read { PLAIN, EARLIER, PINNED, STAYS } part_read;
+_Static_assert(STAYS + 1 == TI_READ_KINDS, "a candidate of each kind");
 typedef struct candidate {
     ti_producer *producer;
     part_read kind;
@@ -212,6 +213,7 @@ static candidate *candidate_of(ti_forwards *f, ti_producer *p, part_read kind)
         ti_vec_push(&f->candidates, ((candidate){ .producer = p, .kind = kind }));
         p->candidate[kind] = (uint32_t)f->candidates.count;
     }
+    TI_ASSERT(p->candidate[kind] <= f->candidates.count && f->candidates.data[p->candidate[kind] - 1].producer == p);
     return &f->candidates.data[p->candidate[kind] - 1];
 }
 
@@ -249,6 +251,7 @@ static void look_at_hit(ti_forwards *f, const ti_task *task, uint32_t index_of_a
         return;
     }
     bool moved = moves(f, task, producers, p, index_of_access, mapper);
+    TI_ASSERT(ti_box_meets(&hit->box, image) && p->volume > 0);
     bool plain = !ti_producer_moved(hit->value) && !pinned;
     f->moves |= moved;
     ti_box common = ti_box_intersect(&hit->box, image);
@@ -294,6 +297,7 @@ static void sort_pieces(ti_forwards *f)
     }
     for (uint32_t i = 0; i < f->pieces.count; i++) {
         candidate *c = &f->candidates.data[f->pieces.data[i].candidate];
+        TI_ASSERT(c->end == 0 || c->end == i);
         c->first = c->end ? c->first : i;
         c->end = i + 1;
     }
@@ -326,6 +330,7 @@ static void emit(ti_forwards *f, const ti_buffer_info *buffer, const candidate *
     TI_ASSERT(boxes->count > 0 && c->producer->volume > 0);
     ti_forward forward = { .buffer = buffer, .producer = c->producer->task, .boxes = (uint32_t)boxes->count };
     forward.box = ti_arena_copy(arena, boxes->data, boxes->count * sizeof(ti_box));
+    TI_ASSERT(ti_boxes_volume(boxes->data, boxes->count) <= c->producer->volume);
     forward.whole = ti_boxes_volume(boxes->data, boxes->count) == c->producer->volume;
     ti_vec_push(&f->out, forward);
 }
@@ -427,6 +432,7 @@ static bool derive_again(ti_forwards *f, const ti_task *task, uint32_t first, co
     const ti_box *box = k->box;
     for (uint32_t i = 0; i < k->forwards; i++) {
         ti_forward forward = k->forward[i];
+        TI_ASSERT(forward.producer < k->hits);
         forward.producer = ti_producer_of(*k->hit[forward.producer].entry)->task;
         forward.box = ti_arena_copy(arena, box, forward.boxes * sizeof(ti_box));
         box += forward.boxes;
@@ -486,6 +492,7 @@ static TI_NOINLINE void keep(ti_forwards *f, const ti_task *task, uint32_t first
         for (uint32_t b = 0; can && b < forward->boxes; b++) {
             k.box[boxes++] = forward->box[b];
         }
+        TI_ASSERT(k.forwards < KEPT_HITS);
         k.forward[k.forwards] = *forward;
         k.forward[k.forwards++].producer = hit;
         next++;
@@ -649,6 +656,7 @@ static bool passes_by(ti_forwards *f, ti_task *task, ti_arena *arena)
     uint64_t source[TACIT_MAX_ACCESSES];
     uint32_t writes = 0; /* bits: accesses */
     const bool sources = has_sources(f, task);
+    _Static_assert(TACIT_MAX_ACCESSES <= 32, "a bit for each access");
     if (shape->place < 0 || f->explain) {
         return false;
     }
@@ -758,6 +766,7 @@ void ti_forwards_add(ti_forwards *f, ti_task *task, ti_arena *arena)
         break;
     case TI_TASK_EPOCH:
     case TI_TASK_HORIZON:
+        TI_ASSERT(f->point < task->id);
         f->point = task->id;
         break;
     case TI_TASK_BRIEF:
@@ -774,5 +783,6 @@ ti_producers *ti_forwards_producers(const ti_forwards *f, size_t slot)
 
 void ti_forwards_pass_point(ti_forwards *f, uint64_t point)
 {
+    TI_ASSERT(f->point <= point);
     f->point = point;
 }

@@ -168,6 +168,7 @@ void ti_task_graph_written(ti_task_graph *graph, const ti_buffer_info *buffer, c
             ti_vec_push(out, at);
             continue;
         }
+        TI_ASSERT(!ti_box_is_empty(&hole) && ti_box_covers(&at, &hole));
         int pieces = ti_box_subtract(&at, &hole, piece);
         for (int i = 0; i < pieces; i++) {
             ti_vec_push(&open, piece[i]);
@@ -208,6 +209,7 @@ static void track_accesses(ti_task_graph *graph, ti_task *task)
 {
     const ti_shape *shape = task->shape;
     uint32_t writes = 0; /* bits: accesses */
+    _Static_assert(TACIT_MAX_ACCESSES <= 32, "a bit for each access");
     for (uint32_t i = 0; i < shape->accesses; i++) {
         if (shape->access[i].mode == TACIT_READ) {
             track_read(graph, task, tracked_of(graph, shape->access[i].buffer), &shape->footprint[i]);
@@ -274,6 +276,7 @@ static void finish(ti_task_graph *graph, ti_task *task)
     ti_deps_start(&graph->deps, task->id);
     bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
     if (is_point) {
+        TI_ASSERT(graph->horizon.newest < task->id && graph->era.applied < task->id);
         follow_front(graph, task);
     } else {
         derive_dependencies(graph, task);
@@ -389,6 +392,7 @@ static inline void track_brief(ti_task_graph *graph, const ti_brief_desc *what)
 
 size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what, const ti_task *out[TI_TASK_GRAPH_BATCH])
 {
+    TI_ASSERT(what->form->may_be_brief && 0 <= what->place && what->place != graph->system->node);
     ti_task_cycle_skip(graph);
     const uint64_t id = graph->next_id;
     const ti_deps *deps = &graph->deps;

@@ -7,6 +7,8 @@ enum { START = 256 };
 
 void ti_horizon_init(ti_horizon *h, int64_t step, int64_t limit, uint64_t first_id)
 {
+    _Static_assert((START & (START - 1)) == 0, "ids are masked");
+    TI_ASSERT(step > 0 && limit > 0);
     *h = (ti_horizon){ .step = step, .limit = limit, .oldest = first_id, .next = first_id, .capacity = START };
     h->length = (uint64_t)TI_MAX(limit, (int64_t)TI_HORIZON_LENGTH);
     h->vertex = TI_NEW_ARRAY(struct ti_horizon_vertex, START);
@@ -55,11 +57,13 @@ void ti_horizon_note(ti_horizon *h, uint64_t id, const uint64_t *dep, size_t dep
         h->front -= !v->has_successor && dep[i] >= h->newest;
         v->has_successor = true;
     }
+    TI_ASSERT(h->front >= 0);
     append(h, id, path + 1);
 }
 
 uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id)
 {
+    TI_ASSERT(h->newest < id);
     uint64_t before = h->newest;
     h->front = 0;              /* all of it has a successor now; vertices below `newest` are never counted again */
     append(h, id, h->longest); /* it has no length of its own: in a chain every `step`-th task is followed by one */
@@ -71,6 +75,7 @@ uint64_t ti_horizon_insert(ti_horizon *h, uint64_t id)
 void ti_horizon_apply(ti_horizon *h, uint64_t id)
 {
     if (id >= h->oldest) {
+        TI_ASSERT(id < h->next);
         h->oldest = id;
         h->applied_path = vertex_of(h, id)->path;
     }
@@ -78,15 +83,19 @@ void ti_horizon_apply(ti_horizon *h, uint64_t id)
 
 void ti_horizon_each_front(const ti_horizon *h, void (*emit)(void *user, uint64_t id), void *user)
 {
+    int64_t front = 0;
     for (uint64_t i = TI_MAX(h->oldest, h->newest); i < h->next; i++) {
         if (!vertex_of(h, i)->has_successor) {
             emit(user, i);
+            front++;
         }
     }
+    TI_ASSERT(front == h->front);
 }
 
 int64_t ti_horizon_describe(const ti_horizon *h, ti_tracker_state *state)
 {
+    TI_ASSERT(h->applied_path <= h->newest_path && h->newest_path <= h->longest);
     const uint64_t ids[] = { h->oldest, h->next, h->newest };
     const int64_t others[] = { h->front, h->longest - h->applied_path, h->newest_path - h->applied_path };
     ti_tracker_state_add(state, others, sizeof(others));

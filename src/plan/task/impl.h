@@ -42,6 +42,7 @@ extern const ti_shape ti_horizon_shape;
 static inline void ti_task_graph_pass_point(ti_task_graph *graph, uint64_t id, bool is_epoch)
 {
     const uint64_t before = ti_horizon_insert(&graph->horizon, id), applied = is_epoch ? id : before;
+    TI_ASSERT(before < id && graph->era.applied <= applied);
     if (applied) {
         ti_horizon_apply(&graph->horizon, applied);
         ti_era_apply(&graph->era, applied);

@@ -69,6 +69,7 @@ void ti_producers_fini(ti_producers *ps)
 /* What `like` says of a producer; the rest of it stays. Of tiles that is little. */
 static inline void describe(ti_producer *p, const ti_producer *like)
 {
+    TI_ASSERT(!like->task || like->place >= 0 || like->manner);
     p->task = like->task;
     p->box = like->box;
     p->place = like->place;
@@ -104,6 +105,7 @@ static void link_last(ti_producers *ps, ti_producer *p)
 
 static void unlink_from_list(ti_producers *ps, const ti_producer *p)
 {
+    TI_ASSERT(ps->listed > 0 && (ps->listed > 1 || ps->first == ps->last));
     *(p->previous ? &p->previous->next : &ps->first) = p->next;
     *(p->next ? &p->next->previous : &ps->last) = p->previous;
     ps->listed--;
@@ -121,7 +123,7 @@ static void change_volume(ti_producers *ps, ti_producer *p, int64_t by)
     p->whole = p->whole && by > 0;
     ps->loose += is_loose(p) ? by : 0;
     ps->merged_volume += p->task ? 0 : by;
-    TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0);
+    TI_ASSERT(p->volume >= 0 && ps->merged_volume >= 0 && ps->loose >= ps->merged_volume);
     if (p->volume == 0 && p->task) {
         unlink_from_list(ps, p);
         p->next = ps->free;
@@ -166,6 +168,7 @@ ti_producer *ti_producers_near(ti_producers *ps, const ti_footprint *touched)
 
 static inline void number(ti_producer *p, uint32_t tile)
 {
+    TI_ASSERT(tile >> TI_TILE_BITS == 0);
     p->tile = tile & (((uint32_t)1 << TI_TILE_BITS) - 1); /* there are no others */
 }
 
@@ -218,6 +221,7 @@ bool ti_producers_write_again(ti_producers *ps, const ti_box *box, uint64_t made
     if (!p || ti_producer_made(p) != made || !is_whole(p, box)) {
         return false;
     }
+    TI_ASSERT(p->task < task);
     p->task = task;
     p->marked = false;
     *at = (uint64_t)(uintptr_t)p;
@@ -298,6 +302,7 @@ void ti_producers_merge(ti_producers *ps, ti_producer *p)
             ps->hits.data[kept++] = e;
         }
     }
+    TI_ASSERT(p->volume == 0 && !to->task); /* nothing lies outside of the box that it wrote */
     for (size_t i = 0; i < kept; i++) {
         const ti_region_entry *e = &ps->hits.data[i];
         if (ti_region_map_remove(&ps->map, &e->box, e->value)) { /* no earlier one has joined it */

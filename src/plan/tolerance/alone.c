@@ -38,6 +38,7 @@ static void take_away(ti_boxes *from, const ti_boxes *what)
 
 static ti_boxes *early_of(const search *s, size_t t, int64_t c)
 {
+    TI_ASSERT(t < s->count && 0 <= c && c < s->chunks);
     return &s->early[t * (size_t)s->chunks + (size_t)c];
 }
 
@@ -93,6 +94,7 @@ static void find_held(search *s, const ti_before *b, const ti_box *extent, int64
 {
     ti_boxes held = { 0 };
     ti_box image[TI_MAPPER_BOXES];
+    TI_ASSERT(!b->mapper == !b->split);
     int64_t first, count = b->mapper ? ti_split_chunks_of(b->split, (int)c, &first) : 0;
     ti_vec_clear(&s->part);
     for (size_t k = 0; k < s->image.count && b->mapper; k++) {
@@ -176,6 +178,7 @@ static bool find_early(search *s, size_t t, int64_t c)
     }
     ti_items_take_rows(s->task[t].split, &shape->range, &s->blocked);
     ti_boxes_normalize(&s->blocked);
+    TI_ASSERT(early->count == 0); /* a chunk is looked at once */
     ti_vec_push(early, chunk);
     take_away(early, &s->blocked);
     ti_boxes_normalize(early);
@@ -226,6 +229,7 @@ static void find_ahead(const search *s, int64_t own, const ti_boxes *wanted, ti_
                 ti_boxes_push_common(&at->early.data[i], &items.data[k], &at->ahead);
             }
         }
+        TI_ASSERT(ti_boxes_volume(at->ahead.data, at->ahead.count) <= ti_boxes_volume(at->early.data, at->early.count));
         ti_vec_fini(&items);
     }
 }
@@ -298,6 +302,7 @@ ti_stage_verdict ti_window_alone(const ti_windowed *task, size_t count, ti_sprea
     search s = { .task = task, .count = count, .chunks = task[0].split->chunks, .halo = halo, .before = before };
     ti_boxes *wanted = TI_NEW_ARRAY(ti_boxes, count);
     ti_spread **spread = TI_NEW_ARRAY(ti_spread *, count);
+    TI_ASSERT(0 <= own && own < s.chunks);
     begin(&s);
     ti_stage_verdict verdict = find_all_early(&s);
     const ti_closure_less less = { s.early, s.chunks, own, wanted };

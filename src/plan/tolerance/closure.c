@@ -62,6 +62,7 @@ static void find_sources(search *s, size_t r)
 /* Chunk `q` has some of `box`, which chunk c needs of task t: what it computes alone comes from there. */
 static void leave_to(const search *s, size_t t, int64_t c, int64_t q, const ti_box *box)
 {
+    TI_ASSERT(0 <= q && q < s->less->chunks && c < s->less->chunks);
     const ti_boxes *early = &s->less->early[t * (size_t)s->less->chunks + (size_t)q];
     for (size_t i = 0; i < early->count; i++) {
         if (q == s->less->own && q != c) {
@@ -153,6 +154,7 @@ static void keep(const search *s, int64_t c, found *to)
         if (c < s->task[t].split->chunks) {
             ti_box own = ti_split_chunk(s->task[t].split, c);
             ti_boxes *kept = &to[t].chunk[c];
+            TI_ASSERT(kept->count == 0);
             for (size_t i = 0; i < s->items[t].count; i++) {
                 ti_vec_push(kept, s->items[t].data[i]);
             }
@@ -192,7 +194,7 @@ ti_window_verdict ti_window_closure_less(const ti_windowed *task, size_t count, 
     ti_window_verdict verdict = TI_WINDOW_FITS;
     int64_t chunks = 0;
     for (size_t t = 0; t < count; t++) {
-        TI_ASSERT(task[t].split->per_node == 1);
+        TI_ASSERT(task[t].split->per_node == 1 && (!less || task[t].split->chunks == less->chunks));
         all[t].chunk = TI_NEW_ARRAY(ti_boxes, (size_t)task[t].split->chunks);
         chunks = TI_MAX(chunks, task[t].split->chunks);
     }

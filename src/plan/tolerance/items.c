@@ -24,7 +24,7 @@ typedef struct search {
 static void narrow(const search *s, const tacit_component *c, int64_t x, int64_t y, ti_box *items)
 {
     int k = c->dim;
-    TI_ASSERT(c->mul > 0 && c->div > 0);
+    TI_ASSERT(c->mul > 0 && c->div > 0 && x < y);
     int64_t a = ti_floor_div((x - c->hi) * c->div, c->mul), b = ti_ceil_div((y + c->lo) * c->div, c->mul);
     round_out(s->shape, s->gran, k, &a, &b);
     items->min[k] = TI_MAX(items->min[k], a);
@@ -54,6 +54,7 @@ static void search_along(const search *s, int d, ti_box items)
         search_along(s, d + 1, items); /* any of them may */
         return;
     }
+    TI_ASSERT(n > 0);
     /* Around the ends of a ring the same elements have other indices, too. */
     int64_t around = c->kind == TACIT_COMPONENT_PERIODIC
                          ? 2 + (c->lo + c->hi + ti_ceil_div(s->shape->range.max[c->dim] * c->mul, c->div)) / n
@@ -104,6 +105,7 @@ static void divide(const ti_access *access, const int64_t gran[3], const ti_box 
 void ti_items_touching(const ti_shape *shape, const ti_access *access, const int64_t gran[3], const ti_box *items,
                        const ti_box *box, ti_boxes *out)
 {
+    TI_ASSERT(gran[0] > 0 && gran[1] > 0 && gran[2] > 0 && !ti_box_is_empty(box));
     if (ti_box_is_empty(items)) {
         return;
     }
@@ -123,6 +125,7 @@ void ti_items_take_rows(const ti_split *split, const ti_box *all, ti_boxes *item
         bool whole = split->parts[d] == 1 && (d > 0 || split->chunks > 1);
         for (size_t i = 0; i < items->count && whole; i++) {
             if (!ti_box_is_empty(&items->data[i])) {
+                TI_ASSERT(all->min[d] <= items->data[i].min[d] && items->data[i].max[d] <= all->max[d]);
                 items->data[i].min[d] = all->min[d];
                 items->data[i].max[d] = all->max[d];
             }

@@ -164,7 +164,9 @@ static int64_t shortest_part(const ti_split *s, int d)
     for (int64_t p = 0; d == 0 && s->table && p < s->parts[d]; p++) {
         shortest = TI_MIN(shortest, s->table[p + 1] - s->table[p]);
     }
-    return s->parts[d] > 1 && !(d == 0 && s->table) ? TI_MIN(shortest, s->quot[d] * s->gran[d]) : shortest;
+    shortest = s->parts[d] > 1 && !(d == 0 && s->table) ? TI_MIN(shortest, s->quot[d] * s->gran[d]) : shortest;
+    TI_ASSERT(shortest > 0); /* no chunk is empty */
+    return shortest;
 }
 
 /* Margins end where borders of chunks may lie, and where all mappers can be widened. False: one is longer than a

@@ -1,6 +1,8 @@
 /* Which tasks overlap with their own messages: see overlap.h. */
 #include "plan/tolerance/overlap.h"
 
+#include "base/check.h"
+
 /* Two more launches take a node 2 to 5 us, and hide at least as much as a message between two processes of a machine
  * takes. So what takes MIN_NS can lose a tenth at the most. An item of which nobody says what it takes is taken to be
  * one of a simple stencil. */
@@ -86,5 +88,6 @@ ti_overlap ti_overlap_admits(const ti_system *system, const ti_shape *shape)
 
 bool ti_overlap_is_enough(const ti_system *system, int64_t at_once, int64_t items)
 {
+    TI_ASSERT(0 <= at_once && at_once <= items);
     return system->overlap == TI_CUTS_ON ? at_once > 0 : 4 * at_once >= 3 * items;
 }

@@ -14,6 +14,7 @@ typedef struct side {
 
 static void find_part(const ti_split *s, int64_t chunk, int64_t part[3])
 {
+    TI_ASSERT(0 <= chunk && chunk < s->chunks);
     part[2] = chunk % s->parts[2];
     part[1] = chunk / s->parts[2] % s->parts[1];
     part[0] = chunk / s->parts[2] / s->parts[1];
@@ -36,6 +37,7 @@ static int find_sides(const ti_split *s, const ti_margin *m, const int64_t part[
 
 static int64_t draw(uint64_t *state, int64_t first, int64_t end)
 {
+    TI_ASSERT(first < end);
     *state = ti_hash_mix(*state, 1);
     return first + (int64_t)(*state % (uint64_t)(end - first));
 }
@@ -66,6 +68,7 @@ static int32_t count_holders(const ti_split *s, const ti_margin *m, const int64_
         }
         holders *= along;
     }
+    TI_ASSERT(holders > 1); /* it has been drawn of what others execute, too */
     return holders;
 }
 
@@ -211,6 +214,7 @@ void ti_window_sample_spread(const ti_windowed *task, const ti_spread *spread, i
         for (int k = 0; k < ITEMS && shared.count; k++) {
             uint64_t key = ti_hash_mix(ti_hash_mix(number, (uint64_t)c), (uint64_t)k), state = key;
             ti_box item = draw_from(&shared, &state);
+            TI_ASSERT(count_covering(&shared, &item) > 0);
             if (count_covering(&here, &item)) {
                 sample_item(task, &item, key, c == chunk ? count_covering(&shared, &item) : -1, out);
             }

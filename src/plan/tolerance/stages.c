@@ -228,6 +228,7 @@ static bool find_write(search *s, size_t t, uint32_t access)
 static void round_up(const ti_split *split, ti_margin *margin)
 {
     for (int d = 0; d < 3; d++) {
+        TI_ASSERT(split->gran[d] > 0 && margin->lo[d] >= 0 && margin->hi[d] >= 0);
         margin->lo[d] = ti_ceil_div(margin->lo[d], split->gran[d]) * split->gran[d];
         margin->hi[d] = ti_ceil_div(margin->hi[d], split->gran[d]) * split->gran[d];
     }
@@ -348,6 +349,7 @@ static bool are_long_enough(const search *s, const ti_margin *halo)
         for (size_t t = 0; t < s->count && s->split->parts[d] > 1; t++) {
             const ti_margin *depth = &s->stage[t].depth;
             int64_t deep = TI_MAX(depth->lo[d], depth->hi[d]), wide = TI_MAX(halo[t].lo[d], halo[t].hi[d]);
+            TI_ASSERT(deep >= 0 && wide >= 0);
             if (TI_MAX(deep, wide) + deep > shortest_part(s->split, d)) {
                 return false;
             }
@@ -411,5 +413,7 @@ ti_stage_verdict ti_window_stages(const ti_windowed *task, size_t count, const t
 
 ti_box ti_stage_early(const ti_stage *stage, const ti_split *split, const ti_box *chunk)
 {
-    return ti_split_inside(split, &stage->depth, chunk);
+    const ti_box early = ti_split_inside(split, &stage->depth, chunk);
+    TI_ASSERT(ti_box_is_empty(&early) || ti_box_covers(chunk, &early));
+    return early;
 }

@@ -270,6 +270,7 @@ static int64_t skew_along(sweep *s, int d)
     advance(s, &(ti_box){ { 0 }, { 0 } }, -1, &tried);
     for (uint32_t t = 1; t < s->is->tasks && skew >= 0; t++) {
         const ti_box mine = pieces_of(s, t, -1), rest = rest_of(s, t);
+        TI_ASSERT(!ti_box_is_empty(&mine));
         const int64_t come = ti_box_is_empty(&rest) ? mine.max[d] - mine.min[d] : rest.min[d] - mine.min[d];
         const int64_t behind = half.max[d] - all.min[d] - come * length / (mine.max[d] - mine.min[d]);
         skew = come > 0 ? TI_MAX(skew, behind) : -1;
@@ -285,12 +286,14 @@ static int64_t root_of(int64_t n)
     for (int64_t bit = (int64_t)1 << 30; bit > 0; bit >>= 1) {
         r += (r + bit) * (r + bit) <= n ? bit : 0;
     }
+    TI_ASSERT(n < 0 || (r * r <= n && n < (r + 1) * (r + 1)));
     return r;
 }
 
 /* Tiles of about the same length, whole granules. */
 static int64_t even(int64_t length, int64_t tile, int64_t gran)
 {
+    TI_ASSERT(length > 0 && gran > 0);
     const int64_t tiles = ti_ceil_div(length, TI_MAX(tile, gran));
     return ti_ceil_div(ti_ceil_div(length, tiles), gran) * gran;
 }
@@ -377,6 +380,7 @@ static void add_tile(sweep *s, device_tiles *d, int64_t number, ti_tile_order *o
     for (size_t i = from; number >= s->is->ahead && i < out->kernel.count; i++) {
         const ti_tile_piece *piece = &s->is->piece[out->kernel.data[i].piece];
         if (piece->task == 0) {
+            TI_ASSERT(d->end.data[number - s->is->ahead] < (int32_t)from);
             out->kernel.data[i].after = d->end.data[number - s->is->ahead];
         }
     }
@@ -425,6 +429,9 @@ static ti_tile_verdict list_tiles(sweep *s, ti_tile_order *out)
             }
         }
     }
+    for (uint32_t p = 0; good && p < s->is->pieces; p++) {
+        TI_ASSERT(s->rest[p].count == 0); /* all items are in the list */
+    }
     for (uint32_t i = 0; i < devices; i++) {
         ti_vec_fini(&list[i].end);
     }
@@ -440,6 +447,7 @@ static ti_tile_verdict make(sweep *s, ti_tile_order *out)
     if (out->bytes <= s->is->least || out->bytes <= s->is->bytes) {
         return TI_TILES_SMALL;
     }
+    TI_ASSERT(!ti_box_is_empty(&first) && out->bytes > 0);
     const double share = (double)s->is->bytes / s->is->ahead / (double)out->bytes;
     if (!choose_extent(s, (int64_t)(share * (double)ti_box_volume(&first)), out->extent)) {
         return TI_TILES_SKEW;
@@ -454,6 +462,7 @@ ti_tile_verdict ti_tile_order_make(const ti_tile_request *request, ti_tile_order
     TI_ASSERT(request->tasks > 0 && request->ahead > 0);
     for (uint32_t p = 0; p < request->pieces; p++) {
         TI_ASSERT(p == 0 || request->piece[p].task >= request->piece[p - 1].task);
+        TI_ASSERT(request->piece[p].task < request->tasks && !ti_box_is_empty(&request->piece[p].items));
         first[request->piece[p].task + 1] = p + 1;
     }
     bool all = true;

@@ -12,6 +12,7 @@ static bool join_anticipated(ti_command_window *w, const ti_forward *f)
         if (read->task < w->at || read->producer != f->producer || read->buffer != f->buffer) {
             continue;
         }
+        TI_ASSERT(read->boxes > 0 && read->task < w->held.count);
         later |= read->task > w->at;
         for (uint32_t b = 0; b < read->boxes; b++) {
             ti_boxes_add_missing(&w->boxes, &read->box[b], &w->rest);

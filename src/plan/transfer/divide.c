@@ -10,6 +10,7 @@ enum { MAX_PARTS = 64 };
 
 ti_discovery_question ti_command_question(const ti_task *task, const ti_command_use *use, const ti_forward *forward)
 {
+    TI_ASSERT(forward->buffer == use->state->info && forward->boxes > 0);
     return (ti_discovery_question){ .map = &use->state->versions,
                                     .reads = use->reads,
                                     .box = forward->box,
@@ -19,6 +20,7 @@ ti_discovery_question ti_command_question(const ti_task *task, const ti_command_
 
 bool ti_command_is_all(const ti_forward *f, const ti_boxes *wanted)
 {
+    TI_ASSERT(ti_boxes_volume(wanted->data, wanted->count) <= ti_boxes_volume(f->box, f->boxes));
     return f->whole && ti_boxes_volume(wanted->data, wanted->count) == ti_boxes_volume(f->box, f->boxes);
 }
 
@@ -74,6 +76,7 @@ static void divide_entry(ti_command_graph *graph, ti_holders reads, const ti_for
             ti_vec_push(&graph->pieces, ((ti_command_piece){ part, common }));
         }
     }
+    TI_ASSERT(volume <= ti_box_volume(&v->box)); /* boxes of a forward are disjoint */
     graph->parts.data[part].forward.whole &= volume == ti_box_volume(&v->box);
 }
 
@@ -88,6 +91,7 @@ static void give_boxes(ti_command_graph *graph)
                 *all++ = graph->pieces.data[k].box;
             }
         }
+        TI_ASSERT(f->boxes > 0 && all == f->box + f->boxes);
     }
 }
 

@@ -39,6 +39,7 @@ static void collective_of(const ti_collective *what, int node, uint64_t *sent, u
             ti_parts_of(&what->to, node, &boxes.data[i], &own);
         }
     }
+    TI_ASSERT(ti_boxes_volume(own.data, own.count) <= ti_boxes_volume(boxes.data, boxes.count));
     *sent += (uint64_t)ti_boxes_volume(boxes.data, boxes.count) - (uint64_t)ti_boxes_volume(own.data, own.count);
     ti_vec_fini(&boxes);
     ti_vec_fini(&own);
@@ -143,6 +144,7 @@ static void note_part(ti_command_graph *graph, const ti_edge *edge, const ti_edg
             ti_boxes_push_common(&edge->box[i], &fate->box[k], &common);
         }
     }
+    TI_ASSERT(ti_boxes_volume(common.data, common.count) <= ti_boxes_volume(edge->box, edge->boxes));
     ti_edge part = *edge;
     part.box = common.data;
     part.boxes = (uint32_t)common.count;
@@ -159,6 +161,7 @@ void ti_command_note_edges(ti_command_graph *graph, const ti_task *task, const t
         if (edge->buffer != use->state->info) {
             continue;
         }
+        TI_ASSERT(edge->forward < (int)task->forwards);
         if (edge->forward < 0) {
             note_alone(graph, task, use, edge);
         }

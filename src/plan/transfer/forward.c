@@ -22,6 +22,8 @@ static void leave(ti_command_graph *graph, const ti_collective *what, ti_discove
     for (uint32_t i = 0; i < what->regions; i++) {
         ti_boxes_subtract(&graph->asked, &what->region[i]);
     }
+    TI_ASSERT(ti_boxes_volume(graph->asked.data, graph->asked.count) <
+              ti_boxes_volume(question->box, question->boxes)); /* it has brought some of it */
     question->boxes = (uint32_t)graph->asked.count;
     question->box = ti_arena_copy(ti_command_arena(graph), graph->asked.data, graph->asked.count * sizeof(ti_box));
 }
@@ -62,6 +64,7 @@ static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_
     ti_verdict verdict = TI_VERDICT_FREE;
     for (int made = 0; made < MAX_COLLECTIVES && question.boxes; made++) {
         verdict = ti_discovery_decide(&graph->collectives, &state->collectives, &question, &what);
+        TI_ASSERT((verdict == TI_VERDICT_COLLECTIVE) == (what != NULL));
         verdict = part->stays && verdict == TI_VERDICT_NEITHER ? TI_VERDICT_FREE : verdict;
         learn(graph, use, &question, verdict);
         if (made == 0 && state->replay.recording && verdict != TI_VERDICT_FREE && verdict != TI_VERDICT_CAME) {
@@ -83,6 +86,7 @@ static void forward_part(ti_command_graph *graph, const ti_task *task, const ti_
         verdict = question.boxes ? TI_VERDICT_SEVERAL_READS : TI_VERDICT_FREE;
     }
     if (graph->system->explain) {
+        TI_ASSERT(told < graph->fates.count);
         tell(&graph->fates.data[told], f, state, verdict);
     }
 }

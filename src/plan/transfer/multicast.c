@@ -78,6 +78,7 @@ static void emit(ti_command_graph *graph, const ti_multicast *m, const ti_messag
                  size_t recipients)
 {
     ti_multicast_counts *counts = &graph->multicast.counts;
+    TI_ASSERT(!graph->multicast.emitting && from->count <= 1 && to->count <= recipients);
     graph->multicast.emitting = true;
     ti_command_emit_messages(graph, m->task, m->buffer, from, false);
     ti_command_emit_messages(graph, m->task, m->buffer, to, true);
@@ -104,6 +105,8 @@ static void find_messages(ti_command_graph *graph, const ti_multicast *m, int ow
         return;
     }
     ti_multicast_place_find(&c->place, c->tree, (uint32_t)c->lacking.count, who);
+    TI_ASSERT(c->place.parent == TI_MULTICAST_ROOT || (size_t)c->place.parent < c->lacking.count);
+    TI_ASSERT(c->place.child.count <= c->lacking.count && c->from.count == 0 && c->to.count == 0);
     if (node != owner) {
         int parent = c->place.parent == TI_MULTICAST_ROOT ? owner : c->lacking.data[c->place.parent].node;
         ti_vec_push(&c->from, ((ti_message_piece){ parent, 0, *m->box }));
@@ -122,7 +125,9 @@ static ti_holder *holder_of(ti_command_graph *graph, const ti_multicast_reader *
     for (uint32_t i = 0; i < r->access; i++) {
         before += access[i].buffer == buffer && ti_access_needs_old(&access[i]) ? access[i].mappers : 0;
     }
-    return ti_command_use_of(graph, r->task, buffer)->reads.data[before];
+    const ti_holders reads = ti_command_use_of(graph, r->task, buffer)->reads;
+    TI_ASSERT(before < reads.count);
+    return reads.data[before];
 }
 
 /* The readers hold the box now, as they will be told again when their tasks are planned. */
@@ -217,6 +222,7 @@ static bool start(ti_command_graph *graph, const ti_multicast *m, ti_command_buf
 
 enum { MAX_KNOWN = 4096 };
 static const uint64_t first_serial = (uint64_t)1 << 41; /* no shape has it, nor one with margins */
+_Static_assert(TACIT_MAX_ACCESSES <= 1 << 8, "a byte says which access");
 
 /* A number for the same reads of the same shapes, or 0: some come only once. */
 static uint64_t serial_of(ti_command_graph *graph, const ti_multicast *m)
@@ -266,6 +272,7 @@ static void record(ti_command_graph *graph, const ti_task *step, const ti_multic
                                       .incoming = c->from,
                                       .passes = true,
                                       .left = c->left };
+    TI_ASSERT(c->lacking.count != 1 && (c->left == 0 || c->lacking.count == 0));
     ti_replay_record(replay, step, m->buffer, &effect);
 }
 

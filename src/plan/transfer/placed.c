@@ -33,6 +33,7 @@ static inline bool is_simple(const ti_access *access, const ti_footprint *touche
 static inline ti_command_buffer *plain_buffer(const ti_command_graph *graph, const ti_shape *shape,
                                               const ti_buffer_info *buffer)
 {
+    TI_ASSERT(buffer->slot < graph->buffer.count);
     ti_command_buffer *state = graph->buffer.data[buffer->slot];
     if (state->reduced.task || is_replayed(shape, state)) {
         return NULL;
@@ -56,6 +57,7 @@ static inline int find_sender(const ti_command_graph *graph, const ti_task *task
     if (!ti_access_reads(access) || touched->boxes == 0) {
         return TI_NOBODY;
     }
+    TI_ASSERT(touched->boxes == 1);
     found->entry = ti_version_map_tile(&state->versions, touched->tile, touched->box);
     found->changes = state->versions.changes;
     return found->entry ? ti_version_sender(found->entry, task->shape->place) : TI_UNDECIDED;
@@ -87,7 +89,9 @@ static TI_NOINLINE void note_read_anew(ti_command_graph *graph, const ti_task *t
         ti_version_map_hold(map, v, task->shape->place);
     } else {
         const ti_command_use *use = ti_command_use_of(graph, task, task->shape->access[index].buffer);
-        ti_version_map_read(map, use->reads.data[reads_before(task->shape, index)]);
+        const uint32_t before = reads_before(task->shape, index);
+        TI_ASSERT(before < use->reads.count);
+        ti_version_map_read(map, use->reads.data[before]);
     }
 }
 
@@ -118,6 +122,7 @@ bool ti_command_passes_by(ti_command_graph *graph, const ti_task *task)
     }
     found_entry found[TACIT_MAX_ACCESSES];
     uint32_t joins = 0, writes = 0; /* bits: accesses */
+    _Static_assert(TACIT_MAX_ACCESSES <= 32, "a bit for each access");
     for (uint32_t i = 0; i < shape->accesses; i++) {
         const int sender = find_sender(graph, task, i, &found[i]);
         if (sender == TI_UNDECIDED || sender == graph->system->node) {
@@ -209,6 +214,7 @@ bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief)
     ti_version *entry[TACIT_MAX_ACCESSES];
     uint32_t lacks;
     TI_ASSERT(node != graph->system->node);
+    TI_ASSERT(form->may_be_brief && (form->accesses == 0 || (form->turns & 1)));
     if (!may_pass(graph) || !find_tiles(graph, brief, entry, &lacks)) {
         return false;
     }
@@ -217,6 +223,7 @@ bool ti_command_brief_passes(ti_command_graph *graph, const ti_task *brief)
     }
     for (lacks &= ~form->writes; lacks; lacks &= lacks - 1) { /* what is overwritten need not be read first */
         const int i = __builtin_ctz(lacks);
+        TI_ASSERT(form->reads >> i & 1);
         ti_version_map_join(&graph->buffer.data[form->access[i].buffer->slot]->versions, entry[i], node);
     }
     for (uint32_t writes = form->writes; writes; writes &= writes - 1) {

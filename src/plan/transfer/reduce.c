@@ -11,6 +11,7 @@
 static void place_in_tree(ti_command_graph *graph, const ti_split_ref *split, ti_tree_place *tree)
 {
     int self = graph->system->node - split->node_a, nodes = split->node_b - split->node_a;
+    TI_ASSERT(0 <= self && self < nodes); /* nobody else takes part */
     tree->parent = -1;
     for (int64_t step = 1; step < nodes; step *= 2) {
         if (self & step) {
@@ -61,6 +62,8 @@ static void place_in_blocks(ti_command_graph *graph, const ti_split_ref *ref, ti
     const ti_split *s = &ref->split;
     place->own = own_blocks(ref);
     place->blocks = (uint32_t)ti_ceil_div(s->hi[0] - s->lo[0], s->gran[0]);
+    TI_ASSERT(place->own.first < place->own.end && place->own.end <= place->blocks);
+    TI_ASSERT(place->blocks <= TI_MAX_BLOCKS);
     uint32_t at = place->own.first;
     while (at > 0 && at < place->own.end) {
         ti_block_span span = ti_block_subtree(at, place->blocks);
@@ -153,6 +156,7 @@ static void reduce_together(ti_command_graph *graph, ti_command *command, ti_com
     int self = graph->system->node, root = choose_root(state, access, split);
     const ti_collective *what = ti_discovery_reduction(&graph->collectives, &state->collectives, state->info, root,
                                                        &access->reducer, command->task->id);
+    TI_ASSERT(-1 <= root && root < graph->system->num_nodes);
     state->reduced.untold = what->pattern;
     state->reduced.a = root < 0 ? 0 : root;
     state->reduced.b = root < 0 ? graph->system->num_nodes : root + 1;
@@ -195,12 +199,15 @@ void ti_command_reduce(ti_command_graph *graph, const ti_task *task, uint32_t in
         } else {
             reduce_by_messages(graph, command, split);
         }
+        TI_ASSERT(!command->as.reduce.tree + !command->as.reduce.blocks + !command->as.reduce.what == 2);
         if (ti_command_is_root(command)) {
             ti_command_track(graph, buffer, &buffer->extent, 1, true);
         }
         ti_deps_add(&graph->deps, graph->system->record && !command->as.reduce.alone ? command->id - 1 : 0);
         ti_command_emit(graph, command);
     }
+    TI_ASSERT(0 <= state->reduced.a && state->reduced.a < state->reduced.b &&
+              state->reduced.b <= graph->system->num_nodes);
     state->reduced.seen = (ti_readers){ TI_READERS_NONE, 0 };
     if (ti_command_is_distributed(graph)) {
         set_manner(state);

@@ -15,6 +15,8 @@ void ti_command_replay_begin(ti_command_graph *graph, const ti_task *task, const
         ti_command_buffer *state = use->state;
         graph->replayed += ti_replay_begin(&state->replay, &state->versions, &state->collectives, task, state->info,
                                            can ? known->serial : 0);
+        TI_ASSERT(!state->replay.now || !state->replay.recording);
+        TI_ASSERT(state->replay.now || (state->replay.lagging.count == 0 && !state->replay.far));
     }
 }
 
@@ -61,6 +63,7 @@ void ti_command_replay_end(const ti_task *task, const ti_command_shape *known)
             ti_replay_record(replay, task, use->state->info, &effect);
         }
         if (replay->recording && use->reduces) {
+            TI_ASSERT(use->state->reduced.task == task->id);
             replay->recording->effect.given = (ti_node_range){ use->state->reduced.a, use->state->reduced.b };
         }
         ti_replay_end(replay, &use->state->versions);
