@@ -20,7 +20,7 @@ typedef TI_VEC(row) rows;
 /* What is short: the node's memory, all memories together, or what one device has to itself. */
 typedef struct shortage {
     int memory; /* TI_HOST_MEMORY: all */
-    uint64_t limit, peak, results, staging;
+    uint64_t limit, peak, results, staging, bundled;
 } shortage;
 
 static shortage find_shortage(ti_instruction_graph *graph, int memory)
@@ -33,9 +33,10 @@ static shortage find_shortage(ti_instruction_graph *graph, int memory)
     }
     return (shortage){ .memory = memory,
                        .limit = graph->system->memory,
-                       .peak = ti_wants_peak(&graph->emit, w->staging),
+                       .peak = ti_wants_peak(&graph->emit, w->staging + w->bundled),
                        .results = graph->emit.budget.results,
-                       .staging = w->staging };
+                       .staging = w->staging,
+                       .bundled = w->bundled };
 }
 
 static bool concerns(const shortage *s, const ti_buffer_memory *place)
@@ -200,7 +201,7 @@ static void add_limit(ti_strbuf *out, const ti_system *system, const shortage *s
 static void write_table(ti_instruction_graph *graph, const rows *list, const shortage *s)
 {
     ti_strbuf *out = &graph->refusal.table;
-    uint64_t results = s->results, staging = s->staging, peak = s->peak, now = results, predicted;
+    uint64_t results = s->results, staging = s->staging + s->bundled, peak = s->peak, now = results, predicted;
     if (s->memory == TI_HOST_MEMORY) {
         ti_strbuf_add(out, "memory of this node, now and as the tasks submitted so far need it:");
     } else {
@@ -221,8 +222,11 @@ static void write_table(ti_instruction_graph *graph, const rows *list, const sho
     if (list->count > MAX_ROWS) {
         ti_strbuf_add(out, "\n  and %zu smaller ones", list->count - MAX_ROWS);
     }
-    if (staging) {
-        add_row(out, "(partial results)", "", NULL, 0, staging);
+    if (s->staging) {
+        add_row(out, "(partial results)", "", NULL, 0, s->staging);
+    }
+    if (s->bundled) {
+        add_row(out, "(bundled messages)", "", NULL, 0, s->bundled);
     }
     if (results) {
         add_row(out, "(results of fences)", "", NULL, results, results);
@@ -240,7 +244,8 @@ static void write_sentence(ti_instruction_graph *graph, const rows *list, const 
     ti_strbuf *why = &graph->refusal.sentence, need = { 0 }, limit = { 0 };
     char text[3][TI_BYTES_TEXT];
     const ti_want *most = NULL;
-    uint64_t largest = s->staging;
+    const bool bundles = s->bundled > s->staging;
+    uint64_t largest = TI_MAX(s->bundled, s->staging);
     for (size_t i = 0; i < list->count; i++) {
         const row *r = &list->data[i];
         if (r->largest && r->predicted - r->now >= largest) {
@@ -251,13 +256,16 @@ static void write_sentence(ti_instruction_graph *graph, const rows *list, const 
     if (most) {
         add_need(&need, most);
     } else {
-        ti_strbuf_add(&need, "reductions need a partial result for each worker");
+        ti_strbuf_add(&need, bundles ? "messages of several boxes are packed"
+                                     : "reductions need a partial result for each worker");
     }
     add_limit(&limit, graph->system, s);
     ti_strbuf_add(why, "%s: %s; with everything else this %s needs %s, which is %s more than %s; %s", need.text,
                   ti_bytes_format(largest, text[0]), s->memory == TI_HOST_MEMORY ? "node" : "device",
                   ti_bytes_format(s->peak, text[1]), ti_bytes_format(s->peak - s->limit, text[2]), limit.text,
-                  most ? cure_of(most) : "reduce into a smaller buffer, or set TACIT_WORKERS to fewer");
+                  most      ? cure_of(most)
+                  : bundles ? "set TACIT_LATENCY to fewer tasks, or use more nodes"
+                            : "reduce into a smaller buffer, or set TACIT_WORKERS to fewer");
     ti_strbuf_fini(&need);
     ti_strbuf_fini(&limit);
 }
@@ -266,6 +274,7 @@ void ti_instruction_refuse(ti_instruction_graph *graph, int memory)
 {
     rows list = { 0 };
     const shortage s = find_shortage(graph, memory);
+    TI_ASSERT(s.peak > s.limit);
     collect_rows(graph, &s, &list);
     write_table(graph, &list, &s);
     write_sentence(graph, &list, &s);

@@ -21,10 +21,16 @@ static bool join_anticipated(ti_command_window *w, const ti_forward *f)
     return later;
 }
 
+/* Whether it is the held task that is being planned: others pass by while tasks are held. */
+static bool is_at_hand(const ti_command_window *w, const ti_task *task)
+{
+    return w->at < w->held.count && w->held.data[w->at] == task;
+}
+
 const ti_collective *ti_command_window_hoist(ti_command_graph *graph, const ti_task *task, const ti_forward *f)
 {
     ti_command_window *w = &graph->window;
-    if (w->held.count == 0 || !join_anticipated(w, f)) {
+    if (!is_at_hand(w, task) || !join_anticipated(w, f)) {
         return NULL;
     }
     ti_command_buffer *buffer = ti_command_buffer_of(graph, f->buffer);
