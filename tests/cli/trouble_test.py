@@ -213,12 +213,25 @@ def settings_that_differ():
         check(done.returncode == 0, f"{same}: {done.stderr}")
 
 
+def short_memory():
+    """What is too much by the messages of windows alone is said with a table that adds up."""
+    said = 0
+    for limit in range(1044, 1120, 8):
+        done = run([tacit, "plan", "--nodes", "4", str(examples / "wave_sim"), "--steps", "8"], LATENCY="staged:4", MEMORY_LIMIT=f"{limit}k")
+        if done.returncode != 0:
+            fails(done, "more than", "TACIT_MEMORY_LIMIT")
+            check("EiB" not in done.stderr, f"limit {limit}k: {done.stderr}")
+            said += "(packed messages)" in done.stderr
+    check(said > 0, "no limit is too little for the messages of windows alone")
+
+
 sleepers = sleeper(DRY_RUN="4"), sleeper(), sleeper(tacit, "plan", "--nodes", "1,2")
 full_disk()
 full_output()
 lonely_processes()
 names()
 hints()
+short_memory()
 exits()
 signals()
 if mpi != "none":

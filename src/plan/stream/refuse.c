@@ -226,7 +226,7 @@ static void write_table(ti_instruction_graph *graph, const rows *list, const sho
         add_row(out, "(partial results)", "", NULL, 0, s->staging);
     }
     if (s->bundled) {
-        add_row(out, "(bundled messages)", "", NULL, 0, s->bundled);
+        add_row(out, "(packed messages)", "", NULL, 0, s->bundled);
     }
     if (results) {
         add_row(out, "(results of fences)", "", NULL, results, results);
