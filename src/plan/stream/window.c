@@ -79,16 +79,24 @@ static size_t end_of_task(const ti_command *const *command, size_t first, size_t
 
 static void close_window(ti_instruction_graph *graph);
 
+typedef TI_VEC(const ti_command *) command_list;
+
+/* Empty the window; what waited there is left in the list. */
+static void take_back(ti_instruction_graph *graph, command_list *out)
+{
+    for (size_t i = 0; i < graph->window.command.count; i++) {
+        ti_vec_push(out, graph->window.command.data[i]);
+    }
+    ti_wants_drop(&graph->emit);
+    clear(&graph->window);
+}
+
 /* Compile the window task by task, as if there were no lookahead: what one task needs may lie where the next one's
  * will. */
 static void close_by_task(ti_instruction_graph *graph)
 {
-    TI_VEC(const ti_command *) all = { 0 };
-    for (size_t i = 0; i < graph->window.command.count; i++) {
-        ti_vec_push(&all, graph->window.command.data[i]);
-    }
-    ti_wants_drop(&graph->emit);
-    clear(&graph->window);
+    command_list all = { 0 };
+    take_back(graph, &all);
     for (size_t i = 0; i < all.count && !graph->refused;) {
         for (size_t end = end_of_task(all.data, i, all.count); i < end; i++) {
             note(graph, all.data[i]);
@@ -101,12 +109,8 @@ static void close_by_task(ti_instruction_graph *graph)
 /* Note the commands of the window again: memory is not what it was. */
 static void note_again(ti_instruction_graph *graph)
 {
-    TI_VEC(const ti_command *) all = { 0 };
-    for (size_t i = 0; i < graph->window.command.count; i++) {
-        ti_vec_push(&all, graph->window.command.data[i]);
-    }
-    ti_wants_drop(&graph->emit);
-    clear(&graph->window);
+    command_list all = { 0 };
+    take_back(graph, &all);
     for (size_t i = 0; i < all.count; i++) {
         note(graph, all.data[i]);
     }
@@ -184,15 +188,10 @@ static bool ends_a_buffer(const ti_window *w, size_t commands)
 /* Compile what lies before the newest task, and note that one again. */
 static void split_window(ti_instruction_graph *graph)
 {
-    ti_window *w = &graph->window;
-    TI_VEC(const ti_command *) all = { 0 };
-    for (size_t i = 0; i < w->command.count; i++) {
-        ti_vec_push(&all, w->command.data[i]);
-    }
-    size_t before = w->newest;
+    command_list all = { 0 };
+    const size_t before = graph->window.newest;
+    take_back(graph, &all);
     TI_ASSERT(before > 0 && before < all.count);
-    ti_wants_drop(&graph->emit);
-    clear(w);
     for (size_t i = 0; i < before; i++) {
         note(graph, all.data[i]);
     }
