@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Heat in a plate, in Python: the same step as a NumPy function, compiled by Numba, or in C.
+"""Heat in a plate, in Python: the same step as a NumPy function, compiled by Numba, or in C; and for OpenCL and CUDA devices.
 
 Usage: heat.py [numpy | numba | c]     on several nodes: tacit run -n 4 python3 heat.py c"""
 import sys
@@ -49,15 +49,30 @@ static void step(const tacit_launch *k)
 """
 
 
+STEP_ON_DEVICES = f"""
+TACIT_KERNEL heat(TACIT_VIEW(u), TACIT_VIEW(after), TACIT_CHUNK(c))
+{{
+    TACIT_FOR (i, c, 0)
+        TACIT_FOR (j, c, 1)
+            TACIT_AT2(double, after, i, j) =
+                i == 0 || j == 0 || i == {ROWS} - 1 || j == {COLUMNS} - 1
+                    ? TACIT_GET2(double, u, i, j)
+                    : 0.25 * (TACIT_GET2(double, u, i - 1, j) + TACIT_GET2(double, u, i + 1, j) +
+                              TACIT_GET2(double, u, i, j - 1) + TACIT_GET2(double, u, i, j + 1));
+}}
+"""
+
+
 def main():
     way = sys.argv[1] if len(sys.argv) > 1 else "numpy"
     kernel = {"numpy": lambda: step_in_numpy, "numba": step_by_numba, "c": lambda: tacit.c_kernel(STEP_IN_C, "step")}[way]()
+    device = tacit.device_kernel(STEP_ON_DEVICES, "heat")
     start = numpy.zeros((ROWS, COLUMNS))
     start[0, :] = 100.0
     with tacit.Context() as ctx:
         u, after = ctx.buffer(start.shape, init=start, name="u"), ctx.buffer(start.shape, name="after")
         for _ in range(STEPS):
-            ctx.submit("step", start.shape, kernel, u.reads(tacit.star(1, 1)), after.writes(tacit.one_to_one()))
+            ctx.submit("step", start.shape, kernel, u.reads(tacit.star(1, 1)), after.writes(tacit.one_to_one()), opencl=device, cuda=device)
             u, after = after, u
         result = u.read()
         if ctx.node == 0:

@@ -24,9 +24,9 @@ import numpy
 from . import _files as files
 from . import _library as lib
 from ._files import FileFacts
-from ._kernels import Kernel, Launch, View, box_of, c_kernel, custom_mapper, host_kernel, jit
+from ._kernels import DeviceKernel, Kernel, Launch, View, box_of, c_kernel, custom_mapper, device_kernel, host_kernel, jit
 
-__all__ = ["Access", "Buffer", "Context", "Error", "CustomMapper", "FileFacts", "Group", "Kernel", "Launch", "Mapper", "View", "Weights", "all", "c_kernel", "components", "dim", "fixed", "full",
+__all__ = ["Access", "Buffer", "Context", "Error", "CustomMapper", "DeviceKernel", "FileFacts", "Group", "Kernel", "Launch", "Mapper", "View", "Weights", "all", "c_kernel", "components", "device_kernel", "dim", "fixed", "full",
            "jit", "neighborhood", "one_to_one", "periodic", "place_node", "place_owner", "replicated", "slice", "span", "star", "transposed"]
 
 _OPERATORS = {name: lib.constant("TACIT_OP_" + name.upper()) for name in ("sum", "product", "min", "max", "and", "or", "xor")}
@@ -286,7 +286,7 @@ class Context:
     def __init__(self):
         handle = ctypes.c_void_p()
         status = lib.bind.tacit_bind_init(ctypes.byref(handle))
-        self.handle, self._alive, self._mappers = handle.value, {}, []
+        self.handle, self._alive, self._mappers, self._texts = handle.value, {}, [], set()
         self._check(status)
         _contexts.add(self)
 
@@ -350,10 +350,12 @@ class Context:
         return Group(self, handle.value)
 
     def submit(self, name, shape, kernel, *accesses, args=b"", on=None, place=None, offset=(), split=None, priority=0, oversubscribe=0,
-               pure=False, whole_chunk=False, granularity=(), weights=None, item_weights=None, group=None):
+               pure=False, whole_chunk=False, granularity=(), weights=None, item_weights=None, group=None, opencl=None, cuda=None):
         """Submit a task over `shape` items. `kernel` is a Python function, whose argument is a Launch, or what jit or c_kernel gave.
+        `opencl` and `cuda`: the kernels of such devices, what device_kernel gave.
 
-        `on`: "devices", "host", "one" or "every"; Python functions run as host tasks unless it says otherwise. `args`: bytes, or
+        `on`: "devices", "host", "one" or "every"; Python functions run as host tasks unless it says otherwise, or there
+        are kernels for devices. `args`: bytes, or
         what numpy or ctypes has as bytes, for compiled kernels. `weights`: one for each node; `item_weights`: what Context.weights
         gave; `group`: what Context.group gave."""
         if len(accesses) > _MAX_ACCESSES:
@@ -362,11 +364,16 @@ class Context:
         key = (kernel, tuple(access.dtype for access in accesses), len(shape))
         entry = kernel if compiled else self._alive.get(key) or host_kernel(*key)
         self._alive[key] = entry  # until it has been executed
+        kernels = {"host": entry.address}
+        for kind, text in (("opencl", opencl), ("cuda", cuda)):
+            if text is not None:
+                kernels |= text.fields(kind)
+                self._texts.add(text)  # until tacit_finalize
         raw = bytes(memoryview(args))
         hint = _hints(self.num_nodes, split, granularity, weights, item_weights, priority=priority, oversubscribe=oversubscribe,
                       pure=pure, whole_chunk=whole_chunk)
         task = lib.Struct("tacit_task", name=name.encode(), range=_range(shape), offset=_three(offset, 0), hint=hint,
-                          on=_word(_ON, on or ("devices" if compiled else "host"), "on"), kernel=lib.Struct("tacit_kernel", host=entry.address))
+                          on=_word(_ON, on or ("devices" if compiled or opencl or cuda else "host"), "on"), kernel=lib.Struct("tacit_kernel", **kernels))
         if raw:
             memory = ctypes.create_string_buffer(raw, len(raw))
             task["args"], task["args_size"] = ctypes.addressof(memory), len(raw)

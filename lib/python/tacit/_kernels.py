@@ -22,6 +22,27 @@ class Kernel:
         self.address, self.kept = address, kept
 
 
+class DeviceKernel:
+    """A kernel for OpenCL or CUDA devices; what tacit keeps addresses of."""
+
+    def __init__(self, source, entry, group, local_bytes):
+        self.source, self.entry = source.encode(), entry.encode()
+        self.group, self.local_bytes = tuple(int(n) for n in group), int(local_bytes)
+        if len(self.group) > 3:
+            raise ValueError(f"the kernel {entry} has groups of {len(self.group)} dimensions; at most 3 are possible")
+
+    def fields(self, kind):
+        """Of a tacit_kernel, `kind` being "opencl" or "cuda"."""
+        group = self.group + (0,) * (3 - len(self.group))
+        return {f"{kind}.source": self.source, f"{kind}.entry": self.entry, f"{kind}.group": group, f"{kind}.local_bytes": self.local_bytes}
+
+
+def device_kernel(source, entry, group=(), local_bytes=0):
+    """A kernel for OpenCL or CUDA devices: a text, and the name of a TACIT_KERNEL in it (doc/devices.md). It is compiled when a task
+    first needs it. `group`: items of a work-group in each dimension; `local_bytes`: of its scratch memory."""
+    return DeviceKernel(source, entry, group, local_bytes)
+
+
 # ---- what Python functions are called with
 
 def _indices(box, dims):

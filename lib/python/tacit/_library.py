@@ -29,7 +29,8 @@ _USED = {
     "tacit_buffer_desc": {"name": c_char_p, "range": None, "elem_size": c_size_t, "init": c_void_p},
     "tacit_hints": {"split": c_int, "granularity": c_size_t * 3, "oversubscribe": c_int, "priority": c_int, "whole_chunk": c_bool,
                     "pure": c_bool, "weights": c_void_p, "item_weights": c_void_p, "no_collectives": c_bool},
-    "tacit_kernel": {"host": c_void_p},
+    "tacit_kernel": {"host": c_void_p, **{f"{kind}.{name}": size for kind in ("opencl", "cuda") for name, size in (
+        ("source", c_char_p), ("entry", c_char_p), ("group", c_size_t * 3), ("local_bytes", c_size_t))}},
     "tacit_place": {"kind": c_int, "arg": c_int},
     "tacit_task": {"name": c_char_p, "range": None, "offset": c_size_t * 3, "access": None, "kernel": None, "args": c_void_p,
                    "args_size": c_size_t, "on": c_int, "place": None, "hint": None, "hash_args": c_bool, "cost": c_double,

@@ -54,6 +54,10 @@ with tempfile.TemporaryDirectory() as name:
     for way, nodes in zip(ways, [counts[-1], 1, counts[len(counts) // 2]]):
         result = run(nodes, root / "lib" / "python" / "examples" / "heat.py", way)
         expect(f"heat.py {way} on {nodes}", result[:2] == (0, f"20163.957960787 on {nodes} nodes\n"), result)
+    known = subprocess.run([build / "bin" / "tacit", "info"], capture_output=True, text=True, check=True).stdout
+    for devices in ["host:2:discrete", *(d for d in ("opencl:0", "cuda:0") if f"\n  {d} " in known)]:
+        result = run(counts[-1], root / "lib" / "python" / "examples" / "heat.py", "numpy", TACIT_DEVICES=devices)
+        expect(f"heat.py on {devices}", result[:2] == (0, f"20163.957960787 on {counts[-1]} nodes\n"), result)
     for number, text in enumerate(re.findall(r"```python\n(.*?)```", (root / "doc" / "python.md").read_text(), re.S)):
         program = pathlib.Path(name) / f"page{number}.py"
         program.write_text(text)
