@@ -6,9 +6,12 @@
 #ifndef TI_CUDA_H
 #define TI_CUDA_H
 
+#include <stdio.h>
+
 #include "base/failure.h"
 #include "base/strbuf.h"
 #include "device/device.h"
+#include "ir/system.h"
 
 /* What `tacit info` tells of a device. */
 typedef struct ti_cuda_fact {
@@ -18,6 +21,12 @@ typedef struct ti_cuda_fact {
     int units;        /* multiprocessors */
     int major, minor; /* compute capability */
 } ti_cuda_fact;
+
+/* As TACIT_DEVICES names it. */
+static inline void ti_cuda_name_format(int index, char text[TI_DEVICE_NAME])
+{
+    snprintf(text, TI_DEVICE_NAME, "cuda:%d", index);
+}
 
 /* `count` devices into `out`, all or none, by their indices in the order that the driver gives. One that is named twice
  * is two, with streams and memory each. `cache` is TACIT_KERNEL_CACHE, or NULL. False and a sentence in `why` if they

@@ -240,7 +240,7 @@ void ti_device_list_name(ti_device_list *list)
         ti_opencl_name_format(&list->opencl[i], list->name[d++]);
     }
     for (int i = 0; i < list->cudas; i++) {
-        snprintf(list->name[d++], TI_DEVICE_NAME, "cuda:%d", list->cuda[i]);
+        ti_cuda_name_format(list->cuda[i], list->name[d++]);
     }
 }
 

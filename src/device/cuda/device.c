@@ -437,7 +437,7 @@ static device *describe(ti_cuda_session *session, int index)
     d->session = session;
     d->context = ti_cuda_context_of(session, index);
     session->base.users++;
-    snprintf(d->base.name, sizeof(d->base.name), "cuda:%d", index);
+    ti_cuda_name_format(index, d->base.name);
     d->base.base.memory = d->context->memory;
     return d;
 }

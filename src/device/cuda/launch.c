@@ -8,7 +8,6 @@
 #include "device/kernel_text.h"
 
 #include <limits.h>
-#include <stdio.h>
 
 /* What a driver takes in one launch, in its second and third dimension; in the first it is more than tasks have. */
 enum { MAX_GROUPS = 65535 };
@@ -68,14 +67,14 @@ static bool has_parameters(const ti_cuda_session *s, const ti_cuda_kernel *k, co
 /* Beyond what every device has, the driver is asked. */
 static bool has_local(const ti_cuda_session *s, const ti_cuda_kernel *k, const ti_device_kernel *job)
 {
-    char device[32];
+    char device[TI_DEVICE_NAME];
     int most = 0;
     const size_t wanted = job->kernel->cuda.local_bytes;
     if (wanted <= SHARED_UNASKED ||
         s->cu.attribute(&most, TI_CU_MAX_SHARED_BYTES, k->context->device) != TI_CU_SUCCESS) {
         most = INT_MAX;
     }
-    snprintf(device, sizeof(device), "cuda:%d", k->context->index);
+    ti_cuda_name_format(k->context->index, device);
     const ti_text_local local = { "CUDA", k->entry, device, wanted, (size_t)most };
     return ti_text_has_local(s->base.failure, job->launch.name, &local);
 }
