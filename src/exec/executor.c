@@ -32,6 +32,7 @@ struct ti_executor {
     ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
     int steps_without_network, steps_without_accelerators;
     uint64_t activity, running;
+    uint64_t kernels_left;      /* submitted, and not retired */
     uint64_t followed;          /* kernels that were started by who ended the one before */
     bool may_follow;            /* nobody looks on between two kernels */
     bool has_order;             /* accelerators start operations behind others */
@@ -233,8 +234,14 @@ static void tell(ti_executor *ex, const ti_instruction *i)
     ex->engine.crowded = false;
 }
 
+static bool is_kernel(ti_instruction_kind kind)
+{
+    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COLLECTIVE_HOST;
+}
+
 void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
 {
+    ex->kernels_left += is_kernel(instruction->kind);
     if (TI_UNLIKELY(ex->is.trace != NULL)) {
         ex->engine.now = ti_clock_ns();
     }
@@ -439,8 +446,7 @@ static void finish_point(ti_executor *ex, const ti_instruction *i)
 
 static bool runs_on_device(ti_instruction_kind kind)
 {
-    return kind == TI_INSTRUCTION_KERNEL || kind == TI_INSTRUCTION_HOST || kind == TI_INSTRUCTION_COLLECTIVE_HOST ||
-           kind == TI_INSTRUCTION_COPY;
+    return is_kernel(kind) || kind == TI_INSTRUCTION_COPY;
 }
 
 static void issue(ti_executor *ex, ti_engine_slot *slot)
@@ -511,6 +517,7 @@ static void retire(ti_executor *ex, uint64_t id)
     TI_ASSERT(slot->issued && !slot->complete && ex->running >= ran);
     ex->activity++;
     ex->running -= ran;
+    ex->kernels_left -= is_kernel(slot->instruction->kind);
     if (TI_UNLIKELY(ex->tap != NULL)) {
         ex->tap->completed(ex->tap->user, slot->instruction);
     }
@@ -676,6 +683,28 @@ static bool issue_ready(ti_executor *ex)
     return any;
 }
 
+/* How much is awaited that is asked for: others look there. How many kernels are left only a program asks that executes
+ * by itself. */
+static void note_waits(ti_executor *ex)
+{
+    size_t waits = ex->is.comm->pending + ex->is.comm->listens +
+                   ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
+    if (atomic_load_explicit(&ex->is.progress->messages, memory_order_relaxed) != waits) {
+        atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
+    }
+    if (ex->is.is_inline) {
+        atomic_store_explicit(&ex->is.progress->kernels, ex->kernels_left, memory_order_relaxed);
+    }
+}
+
+bool ti_executor_start(ti_executor *ex)
+{
+    bool any = poll_hosts(ex);
+    any |= issue_ready(ex);
+    note_waits(ex);
+    return any;
+}
+
 bool ti_executor_step(ti_executor *ex)
 {
     /* What a completed kernel lets go is started before the network and accelerators are asked, but these are never
@@ -693,11 +722,7 @@ bool ti_executor_step(ti_executor *ex)
             any = true;
         }
     }
-    size_t waits = ex->is.comm->pending + ex->is.comm->listens +
-                   ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
-    if (atomic_load_explicit(&ex->is.progress->messages, memory_order_relaxed) != waits) { /* others look there */
-        atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
-    }
+    note_waits(ex);
     return any;
 }
 

@@ -32,6 +32,7 @@ typedef struct ti_executor_progress {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
+    _Atomic uint64_t kernels;                        /* inline: submitted and not done, at the end of the last step */
     _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
     _Atomic bool unseen;                             /* there are threads whose ends only a step sees */
     _Atomic bool placed;  /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
@@ -80,6 +81,8 @@ void ti_executor_set_tap(ti_executor *executor, const ti_executor_tap *tap);
 void ti_executor_submit(ti_executor *executor, const ti_instruction *instruction);
 /* Returns whether something happened. */
 bool ti_executor_step(ti_executor *executor);
+/* Starts what can start by what host devices have completed. Network and accelerators are not asked. */
+bool ti_executor_start(ti_executor *executor);
 /* Instructions started and completed so far, together: it stands still when nothing goes on. */
 uint64_t ti_executor_activity(const ti_executor *executor);
 /* Kernels and copies that are running. */

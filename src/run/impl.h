@@ -53,6 +53,8 @@ struct ti_runtime {
     uint64_t released, fences;
     uint32_t unplanned; /* tasks since this thread planned last, while that is its role */
     uint64_t held;      /* inline: tasks after which nothing but planning was done */
+    uint32_t passes;    /* inline: so many submissions do not wait for the kernel before; */
+    uint32_t passed;    /* the last time that waiting was fruitless, they were so many */
     ti_executor_progress progress;
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t at_home; /* roles that the program's thread sees to: home.c */
     _Alignas(TI_CACHE_LINE) ti_lock scheduling;
@@ -82,6 +84,8 @@ struct ti_runtime {
  * is also a callback, whose `user` is the runtime. Any thread. */
 bool ti_roles_schedule(ti_runtime *rt, int budget);
 bool ti_roles_execute(void *user);
+/* The same, but that the network and accelerators are not asked. */
+bool ti_roles_start(ti_runtime *rt);
 /* The same of a thread that waits: not if it can be seen from outside that there is nothing to do. */
 bool ti_roles_execute_idly(ti_runtime *rt);
 /* Run a part of a kernel as the worker that has no thread, unless somebody else does; `looks` as in

@@ -112,9 +112,8 @@ static void note_step(ti_runtime *rt)
     }
 }
 
-bool ti_roles_execute(void *user)
+static bool execute(ti_runtime *rt, bool (*step)(ti_executor *executor))
 {
-    ti_runtime *rt = user;
     if (!ti_lock_try(&rt->executing)) {
         return false;
     }
@@ -124,13 +123,23 @@ bool ti_roles_execute(void *user)
         return false;
     }
     bool any = drain_instructions(rt);
-    any |= ti_executor_step(rt->executor);
+    any |= step(rt->executor);
     note_step(rt);
     if (rt->agreement) {
         ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
     }
     ti_lock_drop(&rt->executing);
     return any;
+}
+
+bool ti_roles_execute(void *user)
+{
+    return execute(user, ti_executor_step);
+}
+
+bool ti_roles_start(ti_runtime *rt)
+{
+    return execute(rt, ti_executor_start);
 }
 
 bool ti_roles_execute_idly(ti_runtime *rt)

@@ -375,20 +375,58 @@ static bool has_settled(ti_runtime *rt)
     return idle && !ti_roles_must_poll(rt);
 }
 
-/* Planning comes first, but for messages under way: what else could start was started the last time. Whoever has asked
- * for those, and has planned nothing since, need not ask again. */
+/* Run what messages let go that have come, and send what that lets go. */
+static void answer(ti_runtime *rt)
+{
+    while (ti_roles_must_poll(rt) && ti_roles_execute(rt)) {
+        ti_waiting_compute(rt, 1);
+    }
+}
+
+static uint64_t kernels_left(const ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.kernels, memory_order_relaxed);
+}
+
+/* The program stays one kernel ahead of what runs: so what it submits is planned while messages are under way, and what
+ * a kernel sends leaves when that ends, since whoever reads it is known. On nodes that keep step, the kernel before can
+ * run a moment later, and is waited for. If that is fruitless, the program goes on, and others come late, or something
+ * else takes long: the next submissions do not wait, and more of them each time. */
+static void stay_close(ti_runtime *rt)
+{
+    enum { AHEAD = 1, MAX_FRUITLESS = 32, MAX_PASSED = 63 };
+    int fruitless = 0;
+    while (kernels_left(rt) > AHEAD && ti_roles_must_poll(rt)) {
+        if (!ti_roles_execute(rt)) {
+            if (++fruitless > MAX_FRUITLESS) {
+                rt->passes = rt->passed = TI_MIN(2 * rt->passed + 1, MAX_PASSED);
+                return;
+            }
+        } else if (ti_waiting_compute(rt, 1)) {
+            ti_roles_start(rt);
+            fruitless = 0;
+            rt->passed = 0;
+        }
+    }
+}
+
+/* First what is ready, then what waits for messages. */
 static void run_inline(ti_runtime *rt)
 {
+    const uint64_t before = kernels_left(rt);
     bool any;
     ti_waiting_let_go(rt);
     do {
-        bool asked = ti_roles_must_poll(rt);
-        any = asked && ti_roles_execute(rt);
-        bool planned = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
-        any |= planned;
-        any |= (planned || !asked) && ti_roles_execute(rt);
+        any = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
+        any |= ti_roles_start(rt);
         any |= ti_waiting_compute(rt, 1);
     } while (any && !has_settled(rt));
+    if (rt->passes == 0 && rt->system.accelerators == 0 && kernels_left(rt) > before) {
+        stay_close(rt);
+    } else {
+        rt->passes -= rt->passes > 0;
+        answer(rt);
+    }
 }
 
 static size_t add_task(ti_runtime *rt, ti_task *task, const ti_task *made[TI_TASK_GRAPH_BATCH])
