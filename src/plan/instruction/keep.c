@@ -4,12 +4,20 @@
  *
  * A reduction that uses it again waits for the last users before it, which belong to earlier tasks. So that small
  * reductions which do not depend on each other overlap, memory is used again only when there is enough of it for
- * several. Parts of messages (plan/stream/bundle.c) have host memory of their own, whose last users belong to an
- * earlier window: there one is enough. What has not been used for more than MAX_HORIZONS horizons is freed, and where
- * memory is short, everything: what is kept counts as free against the limit. */
+ * several, or when its last users came some horizons before, so that waiting for them costs nothing. Parts of messages
+ * (plan/stream/bundle.c) have host memory of their own, whose last users belong to an earlier window: there one is
+ * enough. What has not been used for many horizons is freed, and where memory is short, everything: what is kept counts
+ * as free against the limit. */
 #include "plan/instruction/staging.h"
 
 enum { MAX_HORIZONS = 8, MAX_SPARE = 16, SPARE_BYTES = 1 << 20 };
+/* What is smaller is kept for longer, since it costs little; what was last used before so many horizons is idle. */
+enum { SMALL_BYTES = 1 << 16, MAX_HORIZONS_SMALL = 256, IDLE_HORIZONS = 2 };
+
+static int max_horizons(const ti_kept *k)
+{
+    return k->bytes < SMALL_BYTES ? MAX_HORIZONS_SMALL : MAX_HORIZONS;
+}
 
 /* As many small ones overlap. Kernels that fill large ones have all workers, and more memory would not stay in caches.
  */
@@ -31,6 +39,18 @@ static size_t find_kind(const ti_keeper *keeper, int device, size_t bytes)
     return i;
 }
 
+/* Whether more of a kind than so many others are idle. */
+static bool has_idle(const ti_keeper *keeper, const ti_kept_kind *kind, uint32_t others)
+{
+    const ti_kept *k = keeper->kept.data;
+    for (size_t i = keeper->first; i < keeper->kept.count && k[i].horizons >= IDLE_HORIZONS; i++) {
+        if (k[i].bytes == kind->bytes && k[i].device == kind->device && others-- == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether one of a kind is to be used again, after so many others. */
 static bool has_enough(const ti_instruction_graph *graph, size_t kind, uint32_t others)
 {
@@ -39,7 +59,8 @@ static bool has_enough(const ti_instruction_graph *graph, size_t kind, uint32_t 
     }
     const ti_kept_kind *k = &graph->keeper.kinds.data[kind];
     const ti_budget *b = &graph->emit.budget;
-    return k->kept >= k->spare + others || (!others && !ti_budget_allows(b, b->kept + k->bytes));
+    return k->kept >= k->spare + others || has_idle(&graph->keeper, k, others) ||
+           (!others && !ti_budget_allows(b, b->kept + k->bytes));
 }
 
 static void remove_kept(ti_instruction_graph *graph, size_t i)
@@ -140,7 +161,11 @@ bool ti_instruction_has_staging(const ti_instruction_graph *graph, int device, s
 bool ti_instruction_frees_staging(const ti_instruction_graph *graph)
 {
     const ti_keeper *keeper = &graph->keeper;
-    return keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons >= MAX_HORIZONS;
+    bool frees = false;
+    for (size_t i = keeper->first; i < keeper->kept.count && !frees; i++) {
+        frees = keeper->kept.data[i].horizons >= max_horizons(&keeper->kept.data[i]);
+    }
+    return frees;
 }
 
 void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task)
@@ -150,8 +175,11 @@ void ti_instruction_age_staging(ti_instruction_graph *graph, const ti_task *task
         keeper->kept.data[i].horizons++;
         TI_ASSERT(i == keeper->first || keeper->kept.data[i].horizons <= keeper->kept.data[i - 1].horizons);
     }
-    while (keeper->first < keeper->kept.count && keeper->kept.data[keeper->first].horizons > MAX_HORIZONS) {
-        free_kept(graph, task, keeper->first);
+    for (size_t left = keeper->kept.count - keeper->first; left > 0; left--) {
+        const size_t i = keeper->kept.count - left; /* what is removed, and moved, lies before it */
+        if (keeper->kept.data[i].horizons > max_horizons(&keeper->kept.data[i])) {
+            free_kept(graph, task, i);
+        }
     }
 }
 
