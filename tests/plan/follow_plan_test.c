@@ -610,6 +610,76 @@ static void windows_are_as_if_derived(void **state)
     ti_vec_fini(&derived.log);
 }
 
+/* ---- loops that look at a sum now and then */
+
+/* Sweeps to and fro between two fields, then a reduction, and a fence of its result. */
+static gen_program *sweeps_program(uint64_t seed, gen_rng *rng)
+{
+    enum { FROM, TO, SUM };
+    const tacit_range rows = tacit_range1((size_t)gen_between(rng, 20, 200));
+    gen_program *program = TI_NEW(gen_program);
+    program->seed = seed;
+    program->nodes = (int)gen_between(rng, 1, 5);
+    for (int b = FROM; b <= SUM; b++) {
+        ti_vec_push(&program->buffer, ((gen_buffer){ .range = b == SUM ? tacit_range1(1) : rows,
+                                                     .elem_size = 8,
+                                                     .initialised = true,
+                                                     .type = b == SUM ? TACIT_INT64 : 0 }));
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_CREATE, .index = b }));
+        gen_task task = { .range = rows, .accesses = 2, .place = -1 };
+        task.access[0] = (gen_access){ .buffer = b == TO ? TO : FROM,
+                                       .mode = TACIT_READ,
+                                       .mapper = tacit_neighborhood((size_t)gen_between(rng, 0, 1), 0, 0) };
+        task.access[1] =
+            (gen_access){ .buffer = b == TO ? FROM : TO, .mode = TACIT_WRITE, .mapper = tacit_one_to_one() };
+        if (b == SUM) {
+            task.access[1] = (gen_access){
+                .buffer = SUM, .mode = TACIT_REDUCE, .mapper = tacit_all(), .op = tacit_sum(TACIT_INT64)
+            };
+        }
+        ti_vec_push(&program->task, task);
+    }
+    const int sweeps = 2 * (int)gen_between(rng, 0, 15), rounds = 40 + 400 / (sweeps + 1);
+    for (int i = 0; i < rounds; i++) {
+        for (int s = 0; s < sweeps; s++) {
+            ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = s % 2 }));
+        }
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = SUM }));
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_FENCE, .index = SUM, .box = { .max = { 1, 1, 1 } } }));
+    }
+    return program;
+}
+
+/* Most of what they become is not derived again, however rare reductions are. */
+static void rare_reductions_repeat(void **state)
+{
+    (void)state;
+    counts derived = { 0 };
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x5eed) };
+        gen_program *program = sweeps_program(seed, &rng);
+        settings s = { .horizon_step = 4,
+                       .lookahead = 4,
+                       .shapes = true,
+                       .collectives = TI_COLLECTIVES_LOOKAHEAD,
+                       .node = (int)gen_between(&rng, 0, program->nodes - 1),
+                       .devices = 1 };
+        counts seen = { 0 };
+        run_program(program, &s, true, &seen);
+        if (2 * seen.repeated < program->step.count) {
+            fail_msg("seed %llu: %llu of %zu steps", (unsigned long long)seed, (unsigned long long)seen.repeated,
+                     program->step.count);
+        }
+        s.derive = true;
+        s.shapes = false;
+        run_program(program, &s, true, &derived);
+        compare_logs(seed, &seen.log, &derived.log);
+        ti_vec_fini(&seen.log);
+        gen_destroy(program);
+    }
+    ti_vec_fini(&derived.log);
+}
+
 enum { TILES = 3, NODES = 5 };
 
 /* A task on one node with one access. */
@@ -700,10 +770,10 @@ static void gaps_of_allocations_wait_for_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(what_touches_the_same_is_ordered),
-                                        cmocka_unit_test(loops_are_as_if_derived),
-                                        cmocka_unit_test(windows_are_as_if_derived),
-                                        cmocka_unit_test(writes_wait_for_early_sends),
-                                        cmocka_unit_test(gaps_of_allocations_wait_for_them) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_touches_the_same_is_ordered), cmocka_unit_test(loops_are_as_if_derived),
+        cmocka_unit_test(windows_are_as_if_derived),        cmocka_unit_test(rare_reductions_repeat),
+        cmocka_unit_test(writes_wait_for_early_sends),      cmocka_unit_test(gaps_of_allocations_wait_for_them)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

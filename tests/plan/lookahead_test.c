@@ -645,7 +645,27 @@ static void staging_is_kept(void **state)
     teardown_node(&n);
 }
 
-/* Each size by itself: enough of a small one for several tasks at once. */
+/* A reduction now and then uses what the one before has used. */
+static void staging_of_rare_reductions(void **state)
+{
+    (void)state;
+    for (int apart = 8; apart <= 200; apart *= 5) {
+        node n;
+        setup_node(&n, one);
+        int sum = create(&n, "sum", 1, false), other = create(&n, "other", 4, true);
+        for (int i = 0; i < 40; i++) {
+            for (int k = 0; k < apart; k++) {
+                run(&n, "other", 4, other, TACIT_UPDATE, tacit_one_to_one());
+            }
+            run(&n, "reduce", 8, sum, TACIT_REDUCE, tacit_all());
+        }
+        assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 2 + 1);
+        assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 0);
+        teardown_node(&n);
+    }
+}
+
+/* Each size by itself: of a small one as many as tasks of two horizons and more use. */
 static void staging_of_two_sizes(void **state)
 {
     (void)state;
@@ -658,12 +678,16 @@ static void staging_of_two_sizes(void **state)
         run(&n, "reduce large", 8, large, TACIT_REDUCE, tacit_all());
         run(&n, "reduce small", 8, small, TACIT_REDUCE, tacit_all());
     }
-    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 3 + 16 + 1);
+    assert_int_equal(count(&n, TI_INSTRUCTION_ALLOC), 3 + 8 + 1);
     assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 0);
     for (int i = 0; i < 400; i++) {
         run(&n, "other", 4, other, TACIT_UPDATE, tacit_one_to_one());
     }
-    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 16 + 1);
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 1); /* the large one */
+    for (int i = 0; i < 1200; i++) {
+        run(&n, "other", 4, other, TACIT_UPDATE, tacit_one_to_one());
+    }
+    assert_int_equal(count(&n, TI_INSTRUCTION_FREE), 8 + 1);
     teardown_node(&n);
 }
 
@@ -769,6 +793,7 @@ int main(void)
         cmocka_unit_test(staging_is_kept),
         cmocka_unit_test(staging_makes_room),
         cmocka_unit_test(one_slot_is_the_buffer),
+        cmocka_unit_test(staging_of_rare_reductions),
         cmocka_unit_test(staging_of_two_sizes),
         cmocka_unit_test(small_slots_need_no_instruction),
     };
