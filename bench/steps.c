@@ -5,11 +5,13 @@
  * each with MPI with two ranks. Every turn starts both programs anew, since where threads and pages land differs from
  * start to start; a program says what a step takes in the fastest of its rounds. A ratio is that of the two programs of
  * one turn; its median and the interval are over all turns. `starts` is how far the median of the starts of tacit lies
- * above the best of them. Programs must get the same results.
+ * above the best of them. `apart` is how long a cache line takes from core to core (apart.h), before each turn.
+ * Programs must get the same results.
  *
  * All rows together take a given time: each has an equal share of what is left when it begins, and at least one turn
  * while there is time at all. A row is printed when it is measured, and when the program is interrupted, so is that of
  * the turns so far. */
+#include "apart.h"
 #include "pairs.h"
 #include "progress.h"
 
@@ -59,7 +61,7 @@ typedef struct bench {
 
 /* The turns of a row. */
 typedef struct turns {
-    double ours[MOST_PAIRS], theirs[MOST_PAIRS], ratio[MOST_PAIRS];
+    double ours[MOST_PAIRS], theirs[MOST_PAIRS], ratio[MOST_PAIRS], apart[MOST_PAIRS];
     int count;
 } turns;
 
@@ -194,6 +196,7 @@ static void take_turns(const bench *b, const struct way *way, const struct progr
     run ours, theirs;
     while (t->count < b->o.pairs && has_time(b, begin, t)) {
         show(b, way, program, size, t);
+        t->apart[t->count] = apart_ns();
         if (!start("tacit", way, program, size, &ours) || !start(way->by_hand, way, program, size, &theirs)) {
             break;
         }
@@ -216,23 +219,23 @@ static json_t *row_of(const struct way *way, const struct program *program, int 
     if (n >= SURE_PAIRS) {
         pairs_interval(t->ratio, n, &low, &high);
     }
-    return json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:[f,f], s:f}", "kernel", program->kernel,
+    return json_pack("{s:s, s:i, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:[f,f], s:f, s:f}", "kernel", program->kernel,
                      "size", size, "way", way->name, "by_hand", way->hand_name, "pairs", n, "us",
                      pairs_median(t->ours, n), "least_us", least, "by_hand_us", pairs_median(t->theirs, n),
                      "by_hand_least_us", pairs_least(t->theirs, n), "ratio", pairs_median(t->ratio, n), "interval", low,
-                     high, "starts", pairs_median(t->ours, n) / least);
+                     high, "starts", pairs_median(t->ours, n) / least, "apart_ns", pairs_median(t->apart, n));
 }
 
 static void print_row(const json_t *row)
 {
     const json_t *interval = json_object_get(row, "interval");
-    printf("%-10s %6d  %-4s %9.2f %-7s %8.2f %8.2f  %5.2f..%-6.2f %6.2f %6d\n",
+    printf("%-10s %6d  %-4s %9.2f %-7s %8.2f %8.2f  %5.2f..%-6.2f %6.2f %8.0f %6d\n",
            json_string_value(json_object_get(row, "kernel")), (int)json_integer_value(json_object_get(row, "size")),
            json_string_value(json_object_get(row, "way")), json_number_value(json_object_get(row, "us")),
            json_string_value(json_object_get(row, "by_hand")), json_number_value(json_object_get(row, "by_hand_us")),
            json_number_value(json_object_get(row, "ratio")), json_number_value(json_array_get(interval, 0)),
            json_number_value(json_array_get(interval, 1)), json_number_value(json_object_get(row, "starts")),
-           (int)json_integer_value(json_object_get(row, "pairs")));
+           json_number_value(json_object_get(row, "apart_ns")), (int)json_integer_value(json_object_get(row, "pairs")));
     fflush(stdout);
 }
 
@@ -373,8 +376,8 @@ int main(int argc, char **argv)
     b.measured = json_array();
     for_all_rows(&b, count);
     if (!b.o.json) {
-        printf("%-10s %6s  %-4s %9s %-7s %8s %8s  %-13s %6s %6s\n", "kernel", "size", "way", "tacit us", "by hand",
-               "us", "ratio", "95 %", "starts", "pairs");
+        printf("%-10s %6s  %-4s %9s %-7s %8s %8s  %-13s %6s %8s %6s\n", "kernel", "size", "way", "tacit us", "by hand",
+               "us", "ratio", "95 %", "starts", "apart ns", "pairs");
         fflush(stdout);
     }
     for_all_rows(&b, measure);

@@ -7,6 +7,8 @@
 #include "device/host.h"
 
 enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
+/* One of so many looks is at more than the queue of the worker that this thread is. */
+enum { LOOKS_BETWEEN = 4 };
 
 bool ti_waiting_compute(ti_runtime *rt, uint32_t looks)
 {
@@ -25,6 +27,9 @@ static bool help(ti_runtime *rt, const ti_waiter *waiter, bool *completed)
         return false;
     }
     const bool rests = !ti_spins(waiter, &rt->progress.lot);
+    if (rt->mode == TI_RUN_SHARED && !rests && !*completed && waiter->round % LOOKS_BETWEEN != 0) {
+        return *completed = ti_waiting_compute(rt, 0);
+    }
     bool any = (rests || !ti_home_left_by_program(rt, *completed)) && ti_roles_execute_idly(rt);
     enum { PER_STEAL = TI_HOST_LOOKS_PER_STEAL };
     *completed = ti_waiting_compute(rt, rests ? 1 : waiter->round % PER_STEAL == 0 ? PER_STEAL : 0);

@@ -11,7 +11,7 @@ import sys
 TACIT = sys.argv[1]
 PAIRS, SIZES = 31, 5
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-COLUMNS = ["kernel", "size", "way", "tacit us", "by hand", "us", "ratio", "95 %", "starts", "pairs"]
+COLUMNS = ["kernel", "size", "way", "tacit us", "by hand", "us", "ratio", "95 %", "starts", "apart ns", "pairs"]
 failures = []
 
 
@@ -31,6 +31,7 @@ def check_rows(report):
     for row in rows:
         expect(1 <= row["pairs"] <= PAIRS and row["kernel"] == "points", f"{row}")
         expect(0 < row["interval"][0] <= row["ratio"] <= row["interval"][1] and row["starts"] >= 1, f"{row}")
+        expect(row["apart_ns"] >= 0 and (row["apart_ns"] > 0 or len(os.sched_getaffinity(0)) == 1), f"{row}")
     expect(len({(row["size"], row["way"]) for row in rows}) == len(rows), "a row came twice")
     return rows
 
