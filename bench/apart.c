@@ -1,4 +1,4 @@
-/* How far two cores are from each other: see apart.h. Two threads, each on a core of its own, write a number in turns. */
+/* How far two cores are from each other: see apart.h. Two threads, each on its own core, write a number in turns. */
 #include "apart.h"
 
 #include "pairs.h"
