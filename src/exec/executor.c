@@ -32,7 +32,7 @@ struct ti_executor {
     ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
     int steps_without_network, steps_without_accelerators;
     uint64_t activity, running;
-    uint64_t kernels_left;      /* submitted, and not retired */
+    uint64_t submitted_kernels, retired_kernels;
     uint64_t followed;          /* kernels that were started by who ended the one before */
     bool may_follow;            /* nobody looks on between two kernels */
     bool has_order;             /* accelerators start operations behind others */
@@ -241,7 +241,7 @@ static bool is_kernel(ti_instruction_kind kind)
 
 void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
 {
-    ex->kernels_left += is_kernel(instruction->kind);
+    ex->submitted_kernels += is_kernel(instruction->kind);
     if (TI_UNLIKELY(ex->is.trace != NULL)) {
         ex->engine.now = ti_clock_ns();
     }
@@ -517,7 +517,7 @@ static void retire(ti_executor *ex, uint64_t id)
     TI_ASSERT(slot->issued && !slot->complete && ex->running >= ran);
     ex->activity++;
     ex->running -= ran;
-    ex->kernels_left -= is_kernel(slot->instruction->kind);
+    ex->retired_kernels += is_kernel(slot->instruction->kind);
     if (TI_UNLIKELY(ex->tap != NULL)) {
         ex->tap->completed(ex->tap->user, slot->instruction);
     }
@@ -693,7 +693,9 @@ static void note_waits(ti_executor *ex)
         atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
     }
     if (ex->is.is_inline) {
-        atomic_store_explicit(&ex->is.progress->kernels, ex->kernels_left, memory_order_relaxed);
+        atomic_store_explicit(&ex->is.progress->kernels, ex->submitted_kernels, memory_order_relaxed);
+        atomic_store_explicit(&ex->is.progress->kernels_left, ex->submitted_kernels - ex->retired_kernels,
+                              memory_order_relaxed);
     }
 }
 

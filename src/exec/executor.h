@@ -32,7 +32,7 @@ typedef struct ti_executor_progress {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t points; /* horizons and epochs executed */
     _Atomic uint64_t task;                           /* id of the last one's task */
     _Atomic uint64_t buffer_bytes;                   /* allocated for buffers and staging now */
-    _Atomic uint64_t kernels;                        /* inline: submitted and not done, at the end of the last step */
+    _Atomic uint64_t kernels, kernels_left;          /* inline: submitted; and not done. At the end of the last step */
     _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
     _Atomic bool unseen;                             /* there are threads whose ends only a step sees */
     _Atomic bool placed;  /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */

@@ -53,7 +53,7 @@ struct ti_runtime {
     uint64_t released, fences;
     uint32_t unplanned; /* tasks since this thread planned last, while that is its role */
     uint64_t held;      /* inline: tasks after which nothing but planning was done */
-    uint32_t passes;    /* inline: so many submissions do not wait for the kernel before; */
+    uint32_t passes;    /* inline: so many submissions do not wait for the kernel before but look once; */
     uint32_t passed;    /* the last time that waiting was fruitless, they were so many */
     ti_executor_progress progress;
     _Alignas(TI_CACHE_LINE) _Atomic uint32_t at_home; /* roles that the program's thread sees to: home.c */

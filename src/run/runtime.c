@@ -375,45 +375,50 @@ static bool has_settled(ti_runtime *rt)
     return idle && !ti_roles_must_poll(rt);
 }
 
-/* Run what messages let go that have come, and send what that lets go. */
-static void answer(ti_runtime *rt)
-{
-    while (ti_roles_must_poll(rt) && ti_roles_execute(rt)) {
-        ti_waiting_compute(rt, 1);
-    }
-}
-
 static uint64_t kernels_left(const ti_runtime *rt)
 {
-    return atomic_load_explicit(&rt->progress.kernels, memory_order_relaxed);
+    return atomic_load_explicit(&rt->progress.kernels_left, memory_order_relaxed);
 }
 
-/* The program stays one kernel ahead of what runs: so what it submits is planned while messages are under way, and what
- * a kernel sends leaves when that ends, since whoever reads it is known. On nodes that keep step, the kernel before can
- * run a moment later, and is waited for. If that is fruitless, the program goes on, and others come late, or something
- * else takes long: the next submissions do not wait, and more of them each time. */
-static void stay_close(ti_runtime *rt)
+/* Run what messages let go, and send what that lets go, until no more than so many kernels are left, or so many looks in
+ * a row have found nothing: then it is false. With 0 it goes on for other messages as well. */
+static bool answer(ti_runtime *rt, uint64_t kernels, int looks)
 {
-    enum { AHEAD = 1, MAX_FRUITLESS = 32, MAX_PASSED = 63 };
     int fruitless = 0;
-    while (kernels_left(rt) > AHEAD && ti_roles_must_poll(rt)) {
+    while (ti_roles_must_poll(rt) && (kernels == 0 || kernels_left(rt) > kernels)) {
         if (!ti_roles_execute(rt)) {
-            if (++fruitless > MAX_FRUITLESS) {
-                rt->passes = rt->passed = TI_MIN(2 * rt->passed + 1, MAX_PASSED);
-                return;
+            if (++fruitless >= looks) {
+                return false;
             }
         } else if (ti_waiting_compute(rt, 1)) {
             ti_roles_start(rt);
             fruitless = 0;
-            rt->passed = 0;
         }
+    }
+    return true;
+}
+
+/* The program stays one kernel ahead of what runs: so what it submits is planned while messages are under way, and what
+ * a kernel sends leaves when that ends, since whoever reads it is known. On nodes that keep step, the kernel before can
+ * run a moment later, and is waited for. If that is fruitless, others come late, or something else takes long: the next
+ * submissions look once, and more of them each time. */
+static void stay_close(ti_runtime *rt)
+{
+    enum { AHEAD = 1, LOOKS = 32, MAX_PASSED = 63 };
+    if (rt->passes > 0) {
+        rt->passes--;
+        answer(rt, AHEAD, 1);
+    } else if (answer(rt, AHEAD, LOOKS)) {
+        rt->passed = 0;
+    } else {
+        rt->passes = rt->passed = TI_MIN(2 * rt->passed + 1, MAX_PASSED);
     }
 }
 
 /* First what is ready, then what waits for messages. */
 static void run_inline(ti_runtime *rt)
 {
-    const uint64_t before = kernels_left(rt);
+    const uint64_t before = atomic_load_explicit(&rt->progress.kernels, memory_order_relaxed);
     bool any;
     ti_waiting_let_go(rt);
     do {
@@ -421,11 +426,11 @@ static void run_inline(ti_runtime *rt)
         any |= ti_roles_start(rt);
         any |= ti_waiting_compute(rt, 1);
     } while (any && !has_settled(rt));
-    if (rt->passes == 0 && rt->system.accelerators == 0 && kernels_left(rt) > before) {
+    const uint64_t now = atomic_load_explicit(&rt->progress.kernels, memory_order_relaxed);
+    if (rt->system.accelerators == 0 && now > before) {
         stay_close(rt);
     } else {
-        rt->passes -= rt->passes > 0;
-        answer(rt);
+        answer(rt, 0, 1);
     }
 }
 
