@@ -380,8 +380,8 @@ static uint64_t kernels_left(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.kernels_left, memory_order_relaxed);
 }
 
-/* Run what messages let go, and send what that lets go, until no more than so many kernels are left, or so many looks in
- * a row have found nothing: then it is false. With 0 it goes on for other messages as well. */
+/* Run what messages let go, and send what that lets go, until no more than so many kernels are left, or so many looks
+ * in a row have found nothing: then it is false. With 0 it goes on for other messages as well. */
 static bool answer(ti_runtime *rt, uint64_t kernels, int looks)
 {
     int fruitless = 0;
