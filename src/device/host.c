@@ -30,9 +30,8 @@
 enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent. */
 enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8 };
-/* One of so many looks is at more than the worker's own queue, which is the only one that costs nothing: where others
- * look, and else. */
-enum { LOOKS_PER_ROUND = 64, LOOKS_BETWEEN = 4 };
+/* Where others look, one of so many looks is at more than the worker's own queue; else see host.h. */
+enum { LOOKS_PER_ROUND = 64 };
 
 /* What a worker does, for those who look for kernels that never end. */
 typedef struct desk {
@@ -454,7 +453,7 @@ void ti_device_host_leave(ti_device *device)
 /* One look: for a job, and for whatever the runtime has to do. */
 static bool work_or_idle(host *h, const ti_waiter *waiter, int worker, bool spins, bool *others_look)
 {
-    const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : LOOKS_BETWEEN,
+    const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : TI_HOST_LOOKS_PER_IDLE,
                    per_steal = TI_MAX(per_round, TI_HOST_LOOKS_PER_STEAL);
     bool completed;
     bool busy = run_one(h, worker, !spins ? 1 : waiter->round % per_steal == 0 ? per_steal : 0, &completed);

@@ -62,6 +62,7 @@ ti_device *ti_device_host_create(const ti_host_desc *desc);
  * of others this one stands, which take cache lines away from those; 0: it is at its own only. Any thread; one at a
  * time per lent worker. */
 enum { TI_HOST_LOOKS_PER_STEAL = 8 }; /* who looks again and again is at those only once in so many times */
+enum { TI_HOST_LOOKS_PER_IDLE = 4 };  /* and for what else there is to do: only its own queue costs nothing */
 bool ti_device_host_work(ti_device *device, int worker, uint32_t looks);
 /* Whether something has ended that was not polled, as far as is known by now: a look that writes nothing. Any
  * thread. */

@@ -381,7 +381,7 @@ static uint64_t kernels_left(const ti_runtime *rt)
 }
 
 /* Run what messages let go, and send what that lets go, until no more than so many kernels are left, or so many looks
- * in a row have found nothing: then it is false. With 0 it goes on for other messages as well. */
+ * have found nothing since one ran: then it is false. With 0 it goes on for other messages as well. */
 static bool answer(ti_runtime *rt, uint64_t kernels, int looks)
 {
     int fruitless = 0;

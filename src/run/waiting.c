@@ -7,8 +7,6 @@
 #include "device/host.h"
 
 enum { WATCH_EVERY = 64, LONG_WAIT_NS = 2 * 1000 * 1000 };
-/* One of so many looks is at more than the queue of the worker that this thread is. */
-enum { LOOKS_BETWEEN = 4 };
 
 bool ti_waiting_compute(ti_runtime *rt, uint32_t looks)
 {
@@ -27,7 +25,7 @@ static bool help(ti_runtime *rt, const ti_waiter *waiter, bool *completed)
         return false;
     }
     const bool rests = !ti_spins(waiter, &rt->progress.lot);
-    if (rt->mode == TI_RUN_SHARED && !rests && !*completed && waiter->round % LOOKS_BETWEEN != 0) {
+    if (rt->mode == TI_RUN_SHARED && !rests && !*completed && waiter->round % TI_HOST_LOOKS_PER_IDLE != 0) {
         return *completed = ti_waiting_compute(rt, 0);
     }
     bool any = (rests || !ti_home_left_by_program(rt, *completed)) && ti_roles_execute_idly(rt);
