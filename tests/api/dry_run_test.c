@@ -3,6 +3,7 @@
  *
  * `dry_run_test [SEED [COUNT]]`: the random programs that are compared. */
 #include "cluster.h"
+#include "effort.h"
 #include "model_run.h"
 #include "plan_digest.h"
 
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-static uint64_t first_seed = 1, seeds = 40;
+static uint64_t first_seed = 1, seeds = EFFORT(40, 15);
 
 static void never(const tacit_launch *k)
 {

@@ -2,6 +2,7 @@
  * programs come to their end whatever they do.
  *
  * `simulate_test [SEED [COUNT]]`: the random programs. */
+#include "effort.h"
 #include "model_run.h"
 #include "tacit/tacit.h"
 
@@ -740,7 +741,7 @@ static void early_bytes_are_limited(void **state)
 
 /* ---- random programs, with every setting: they come to their end, and have the same times again */
 
-static uint64_t first_seed = 1, seeds = 150;
+static uint64_t first_seed = 1, seeds = EFFORT(150, 40);
 
 static void simulate_program(const gen_program *program, const oracle *truth, const tacit_config *config, uint64_t seed)
 {

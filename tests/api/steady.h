@@ -6,6 +6,7 @@
 #define STEADY_H
 
 #include "api/cluster.h"
+#include "effort.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -14,11 +15,7 @@
 #define KERNEL(f) .kernel = { .host = (f) }
 
 /* Sanitizers keep freed memory, and are slow. A third of the tasks fills what is kept of tasks. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { DEFAULT_TASKS = 45000, COUNTS_RESIDENT = 0 };
-#else
-enum { DEFAULT_TASKS = 300000, COUNTS_RESIDENT = 1 };
-#endif
+enum { DEFAULT_TASKS = EFFORT(300000, 45000), COUNTS_RESIDENT = EFFORT(1, 0) };
 
 enum { N = 512, TILES = 64, WARM = 100000 };
 static const uint64_t most_allocated = 16 << 20, most_growth = 1 << 20;

@@ -3,6 +3,7 @@
  * and weights, buffers that get another extent, loops that end inside of a window. On 2 to 7 nodes, with everything
  * that may be switched on beside windows, each has the same bits as on one node without. */
 #include "cluster.h"
+#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -529,11 +530,7 @@ static void run(program_fn *fn, int nodes, const tacit_config *config, uint64_t 
 }
 
 /* With sanitizers each program runs with each setting on one number of nodes, and with the next setting on another. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { ONE_EACH = 1 };
-#else
-enum { ONE_EACH = 0 };
-#endif
+enum { ONE_EACH = EFFORT(0, 1) };
 
 static void same_bits(void **state)
 {

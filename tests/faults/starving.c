@@ -17,6 +17,7 @@
  *                                         allocation */
 #include "api/context.h"
 #include "base/config.h"
+#include "effort.h"
 #include "local_comm.h"
 
 #include <errno.h>
@@ -541,11 +542,7 @@ static bool starve_all(bool every, tally totals[2])
     } runs[] = { { "inline", 1, 4 },  { "shared", 1, 9 },     { "thread", 1, 9 },
                  { "devices", 1, 7 }, { "checked", 1, 5003 }, { "inline", 2, 13 },
                  { "shared", 2, 31 }, { "inline", 3, 29 },    { "devices", 3, 47 } };
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const int slow = 7;
-#else
-    const int slow = 5;
-#endif
+    const int slow = EFFORT(5, 13);
     bool good = true;
     for (size_t i = 0; i < TI_COUNT(runs); i++) {
         good &= starve_both(setting_of(runs[i].mode), runs[i].nodes, every ? 1 : runs[i].stride * slow, totals);

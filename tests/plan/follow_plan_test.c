@@ -3,6 +3,7 @@
  * tasks where nothing else has a say. As one of several, sends of the same contents wait for less than a horizon that
  * has passed (sent.h). Loops whose instructions are not derived again (cycle.h) have the places and the dependencies
  * that they would have, and the forwards. Nothing is executed. */
+#include "effort.h"
 #include "loops.h"
 #include "lower.h"
 #include "plan/command/graph.h"
@@ -436,7 +437,7 @@ static void what_touches_the_same_is_ordered(void **state)
     static const int64_t steps[] = { 1, 2, 4, 16, INT64_MAX };
     uint64_t compared[2] = { 0 };
     counts seen = { 0 };
-    for (uint64_t seed = 1; seed <= 3000; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(3000, 600); seed++) {
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
@@ -458,7 +459,8 @@ static void what_touches_the_same_is_ordered(void **state)
            (unsigned long long)compared[1], (unsigned long long)compared[0], (unsigned long long)tiles,
            (unsigned long long)seen.early, (unsigned long long)seen.again, (unsigned long long)seen.bundles);
     ti_vec_fini(&seen.log);
-    assert_true(compared[0] > 100000 && compared[1] > 500000 && seen.early > 0 && seen.again > 5000 && tiles > 100);
+    assert_true(compared[0] > EFFORT(100000, 20000) && compared[1] > EFFORT(500000, 100000) && seen.early > 0);
+    assert_true(seen.again > EFFORT(5000, 1000) && tiles > EFFORT(100, 20));
 }
 
 /* ---- loops */
@@ -483,7 +485,7 @@ static void loops_are_as_if_derived(void **state)
     static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
     uint64_t compared = 0;
     counts seen = { 0 }, derived = { 0 };
-    for (uint64_t seed = 1; seed <= 450; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(450, 90); seed++) {
         gen_rng rng = { gen_mix(seed) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 6), .steps = 20 });
         loops_append(program, &rng, 12);
@@ -511,9 +513,11 @@ static void loops_are_as_if_derived(void **state)
            (unsigned long long)compared, (unsigned long long)seen.tasks[0], (unsigned long long)seen.tasks[1],
            (unsigned long long)seen.planned[0], (unsigned long long)seen.planned[1], (unsigned long long)seen.repeated,
            (unsigned long long)seen.collectives, (unsigned long long)seen.bundles);
-    assert_true(compared > 1000000 && seen.repeated > 40000 && derived.repeated == 0);
-    assert_true(seen.tasks[0] > 1000 && seen.tasks[1] > 1000 && derived.tasks[0] + derived.tasks[1] == 0);
-    assert_true(seen.planned[0] > 500 && seen.planned[1] > 500 && derived.planned[0] + derived.planned[1] == 0);
+    assert_true(compared > EFFORT(1000000, 200000) && seen.repeated > EFFORT(40000, 8000) && derived.repeated == 0);
+    assert_true(seen.tasks[0] > EFFORT(1000, 200) && seen.tasks[1] > EFFORT(1000, 200) &&
+                derived.tasks[0] + derived.tasks[1] == 0);
+    assert_true(seen.planned[0] > EFFORT(500, 100) && seen.planned[1] > EFFORT(500, 100) &&
+                derived.planned[0] + derived.planned[1] == 0);
     ti_vec_fini(&seen.log);
     ti_vec_fini(&derived.log);
 }
@@ -578,7 +582,7 @@ static void windows_are_as_if_derived(void **state)
     (void)state;
     static const int64_t steps[] = { 1, 2, 4, 4, 8 };
     counts seen[2] = { { 0 }, { 0 } }, derived = { 0 };
-    for (uint64_t seed = 1; seed <= 200; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(200, 50); seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x51de) };
         const int devices = random_devices(&rng);
         gen_program *program = windows_program(seed, devices, &rng);
@@ -604,7 +608,8 @@ static void windows_are_as_if_derived(void **state)
     }
     printf("%llu and %llu instructions repeated, %llu uses of bundles\n", (unsigned long long)seen[0].repeated,
            (unsigned long long)seen[1].repeated, (unsigned long long)seen[1].bundles);
-    assert_true(seen[0].repeated > 10000 && seen[1].repeated > 10000 && seen[1].bundles > 10000);
+    const uint64_t few = EFFORT(10000, 2500);
+    assert_true(seen[0].repeated > few && seen[1].repeated > few && seen[1].bundles > few);
     ti_vec_fini(&seen[0].log);
     ti_vec_fini(&seen[1].log);
     ti_vec_fini(&derived.log);
@@ -655,7 +660,7 @@ static void rare_reductions_repeat(void **state)
 {
     (void)state;
     counts derived = { 0 };
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(60, 20); seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x5eed) };
         gen_program *program = sweeps_program(seed, &rng);
         settings s = { .horizon_step = 4,

@@ -3,6 +3,7 @@
  * planner_test [--seed S] [--count N] [--nodes M] [--print]: a failure prints the line that repeats it. */
 #include "comm/tree.h"
 #include "des.h"
+#include "effort.h"
 #include "gen_manual.h"
 
 #include <stdlib.h>
@@ -16,11 +17,7 @@ typedef struct arguments {
 
 static bool parse(int argc, char **argv, arguments *out)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    *out = (arguments){ .seed = 1, .count = 1000 };
-#else
-    *out = (arguments){ .seed = 1, .count = 2500 };
-#endif
+    *out = (arguments){ .seed = 1, .count = EFFORT(2500, 600) };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--print") == 0) {
             out->print = true;

@@ -2,6 +2,7 @@
  * commands that they become if each task is, with the same numbers of messages and collectives, and leave the same
  * versions. Nothing is executed, but graphs forget what would have been. */
 #include "comm/tree.h"
+#include "effort.h"
 #include "loops.h"
 #include "lower.h"
 #include "plan/command/graph.h"
@@ -212,7 +213,7 @@ static void random_loops(void **state)
 {
     (void)state;
     uint64_t repeated[2] = { 0 };
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(2000, 400); seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x100b5) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 7), .steps = 20 });
         loops_append(program, &rng, LOOPS_LONGEST);
@@ -220,7 +221,7 @@ static void random_loops(void **state)
         gen_destroy(program);
     }
     printf("%llu and %llu tasks repeated\n", (unsigned long long)repeated[0], (unsigned long long)repeated[1]);
-    assert_true(repeated[0] > 10000 && repeated[1] > 50000);
+    assert_true(repeated[0] > EFFORT(10000, 2000) && repeated[1] > EFFORT(50000, 10000));
 }
 
 /* ---- reductions */
@@ -311,7 +312,7 @@ static void sums(void **state)
 {
     (void)state;
     uint64_t steps;
-    assert_true(compare_all(sums_program, 1000, &steps) > 50000);
+    assert_true(compare_all(sums_program, EFFORT(1000, 250), &steps) > EFFORT(50000, 12500));
 }
 
 /* ---- loops that end while tasks are held */

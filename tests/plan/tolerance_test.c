@@ -6,6 +6,7 @@
  * fine grids, tasks without the outermost items, and updates in place. The model knows neither regions nor inverses. */
 #include "../unit/random.h"
 #include "base/check.h"
+#include "effort.h"
 #include "plan/tolerance/alone.h"
 #include "plan/tolerance/closure.h"
 #include "plan/tolerance/items.h"
@@ -15,11 +16,7 @@
 
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { TIMES = 1 };
-#else
-enum { TIMES = 3 };
-#endif
+enum { TIMES = EFFORT(3, 1) };
 
 enum { MOST_TASKS = 5, MOST_NODES = 6, FINE = 3, COARSE = 2, BUFFERS = FINE + COARSE, MOST_ELEMENTS = 400 };
 

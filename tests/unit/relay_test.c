@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "comm/payload.h"
 #include "comm/tree.h"
+#include "effort.h"
 #include "gen.h"
 #include "local_comm.h"
 
@@ -346,8 +347,9 @@ static ti_relay_stats one_run(uint64_t seed, int nodes, size_t broadcasts, uint6
 static void random_traffic(void **state)
 {
     (void)state;
+    const uint64_t runs = EFFORT(200, 20), few = 5 * runs;
     ti_relay_stats sum = { 0 };
-    for (uint64_t i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < runs; i++) {
         uint64_t seed = test_seed * 1000 + i;
         ti_relay_stats one = one_run(seed, 2 + (int)(seed % (MAX_NODES - 2)), 30, i % 4 ? seed : 0);
         sum.broadcasts += one.broadcasts;
@@ -355,7 +357,7 @@ static void random_traffic(void **state)
         sum.forwarded += one.forwarded;
         sum.carried += one.carried;
     }
-    assert_true(sum.broadcasts > 1000 && sum.refused > 100 && sum.forwarded > 1000 && sum.carried > 1000);
+    assert_true(sum.broadcasts > few && sum.refused > few / 10 && sum.forwarded > few && sum.carried > few);
 }
 
 int main(int argc, char **argv)
