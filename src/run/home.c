@@ -46,8 +46,9 @@ bool ti_home_is_behind(ti_runtime *rt)
            atomic_load_explicit(&rt->scheduler.waiting, memory_order_relaxed);
 }
 
-/* At one of so many looks, of 50 ns and more each, a thread sees whether the work of others has moved. */
-enum { LOOKS_APART = 32, STILL_NS = 3000, ALL = TI_CAN_PLAN | TI_CAN_EXECUTE };
+/* At one of so many looks, of 50 ns and more each, a thread sees whether the work of others has moved. It waits longer
+ * than kernels that are not cut, which move with the executor's role, and what they touch moves with them. */
+enum { LOOKS_APART = 32, STILL_NS = 20000, ALL = TI_CAN_PLAN | TI_CAN_EXECUTE };
 
 /* What this thread has seen of the runtime that it belongs to, or of another one: then it waits once more. */
 static _Thread_local struct {
