@@ -43,4 +43,12 @@ static inline int64_t ti_lcm(int64_t a, int64_t b)
     return a > max / b ? max : a * b;
 }
 
+/* The cache lines of so many bytes come while the caller goes on: another core wrote them. NULL: nothing. */
+static inline void ti_prefetch(const void *at, size_t bytes)
+{
+    for (size_t i = 0; at && i < bytes; i += TI_CACHE_LINE) {
+        __builtin_prefetch((const char *)at + i);
+    }
+}
+
 #endif

@@ -28,8 +28,10 @@
 
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
 enum { INLINE_COPY_BYTES = 256 * 1024 };
-/* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent. */
-enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8 };
+/* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent; and
+ * more than so many that follow each other, since the first thing that happens when the last one has ended is to find
+ * those that follow next. */
+enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MOST_FOLLOWING = 16 };
 /* Where others look, one of so many looks is at more than the worker's own queue; else see host.h. */
 enum { LOOKS_PER_ROUND = 64 };
 
@@ -356,6 +358,16 @@ static bool finish(host *h, ti_host_job *j)
     return told;
 }
 
+/* What follows a job was written by who executes; it comes while this worker runs its part of the job. */
+static void fetch_next(const ti_host_job *j)
+{
+    const ti_host_job *then = atomic_load_explicit(&j->then, memory_order_acquire);
+    if (then) {
+        ti_prefetch(then->kernel, sizeof(ti_device_kernel));
+        ti_prefetch(then->kernel->launch.args, 1);
+    }
+}
+
 /* Runs one part; `completed` says whether it was the last one of its job, and others may wait for that. */
 static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
 {
@@ -365,6 +377,7 @@ static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
         return false;
     }
     bool is_measured = e.job->length.is_measured;
+    fetch_next(e.job);
     uint64_t start = TI_UNLIKELY(h->desc.ran != NULL || is_measured) ? ti_clock_ns() : 0;
     if (e.job->kernel) {
         run_kernel(h, e.job, e.part, worker);
@@ -586,7 +599,7 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
     host *h = (host *)device;
     ti_host_job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
-           atomic_load_explicit(&h->following, memory_order_relaxed) < 2 * device->workers;
+           atomic_load_explicit(&h->following, memory_order_relaxed) < MOST_FOLLOWING;
 }
 
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)

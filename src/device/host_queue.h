@@ -15,18 +15,19 @@
 #include "device/device.h"
 #include "device/length.h"
 
+/* The first cache line is what a worker needs to run a part. */
 typedef struct ti_host_job {
-    struct ti_host_job *next; /* in the pool, or in the stack of completions */
-    ti_device_kernel *kernel; /* NULL: a copy */
-    ti_block to, from;
-    uint64_t token;
-    int parts, cuts; /* `cuts` of a kernel make the parts: as many, or each part has several */
+    _Alignas(TI_CACHE_LINE) ti_device_kernel *kernel; /* NULL: a copy */
+    struct ti_host_job *next;                         /* in the pool, or in the stack of completions */
+    _Atomic(struct ti_host_job *) then;               /* what follows it, or NULL; itself: it has ended */
+    _Atomic uint64_t ns;    /* that its parts have taken, if that is measured */
+    int parts, cuts;        /* `cuts` of a kernel make the parts: as many, or each part has several */
     _Atomic int left;
-    atomic_bool stealable;              /* all parts are queued */
-    atomic_bool told;                   /* somebody else waits for it, too */
-    _Atomic(struct ti_host_job *) then; /* what follows it, or NULL; itself: it has ended */
-    ti_length_name length;              /* if that is measured: */
-    _Atomic uint64_t ns;                /* that its parts have taken */
+    atomic_bool stealable; /* all parts are queued */
+    atomic_bool told;      /* somebody else waits for it, too */
+    uint64_t token;
+    ti_length_name length;
+    ti_block to, from;
 } ti_host_job;
 
 typedef struct ti_host_entry {

@@ -65,6 +65,7 @@ static bool drain_instructions(ti_runtime *rt)
 {
     bool any = false;
     while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
+        ti_prefetch(ti_ring_ahead(&rt->scheduler.instructions, 1), sizeof(ti_instruction));
         const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
         if (!i) {
             break;
