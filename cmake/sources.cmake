@@ -53,6 +53,7 @@ set(TACIT_SOURCES
     device/kernel_text.c
     device/length.c
     device/parts.c
+    device/trial.c
 
     device/accelerator/accelerator.c
     device/accelerator/memories.c

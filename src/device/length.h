@@ -6,26 +6,42 @@
  * costs, too. An estimate follows a shorter time at once, and a longer one slowly: that may be a thread that lost its
  * core.
  *
+ * Where that is in doubt, half or twice as many parts are tried (trial.h), of one kernel at a time: after a thousand
+ * launches, and then again, since cores that are far from each other today may be near tomorrow; more and more rarely
+ * while nothing is gained.
+ *
  * `ti_lengths_parts` is called by one thread at a time, `ti_lengths_note` by any. */
 #ifndef TI_LENGTH_H
 #define TI_LENGTH_H
 
-#include "base/macro.h"
-
-#include <stdatomic.h>
+#include "device/trial.h"
 
 enum { TI_PART_NS = 1500, TI_LENGTHS = 64, TI_LENGTH_WAYS = TI_CACHE_LINE / 8 };
+
+/* What trials have shown of a kernel. */
+typedef struct ti_length_choice {
+    uint32_t launches; /* since the last trial */
+    uint8_t fruitless; /* trials, since the last that gained something */
+    uint8_t trials;
+    uint16_t parts; /* the better number, while the kernel takes half to twice `ns`; 0: as long as it takes */
+    uint64_t ns;
+} ti_length_choice;
 
 typedef struct ti_lengths {
     _Alignas(TI_CACHE_LINE) _Atomic uint64_t known[TI_LENGTHS]; /* name and nanoseconds; 0: nothing */
     uint8_t launches[TI_LENGTHS];
     uint8_t given[TI_LENGTHS / TI_LENGTH_WAYS]; /* places of each line, so far */
+    ti_length_choice choice[TI_LENGTHS];
+    uint64_t tried;  /* hash of the kernel on trial; 0: none */
+    uint32_t others; /* launches since its last one */
+    _Alignas(TI_CACHE_LINE) ti_trial trial;
 } ti_lengths;
 
 typedef struct ti_length_name {
     uint64_t hash;
     size_t place;
     uint64_t ns;      /* as far as is known; 0: not */
+    uint32_t mark;    /* of a trial, or 0 */
     bool is_measured; /* this launch is */
 } ti_length_name;
 
