@@ -31,7 +31,7 @@ enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent; and
  * more than so many that follow each other, since the first thing that happens when the last one has ended is to find
  * those that follow next. */
-enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MOST_FOLLOWING = 16 };
+enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MAX_FOLLOWING = 16 };
 /* Where others look, one of so many looks is at more than the worker's own queue; else see host.h. */
 enum { LOOKS_PER_ROUND = 64 };
 
@@ -393,12 +393,13 @@ static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
                                                        .start = start,
                                                        .task = e.job->kernel ? e.job->kernel->task : NULL });
     }
+    const uint64_t end = TI_UNLIKELY(is_measured) ? ti_clock_ns() : 0;
     if (TI_UNLIKELY(is_measured)) {
-        atomic_fetch_add_explicit(&e.job->ns, ti_clock_ns() - start, memory_order_relaxed);
+        atomic_fetch_add_explicit(&e.job->ns, end - start, memory_order_relaxed);
     }
     if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
         if (TI_UNLIKELY(is_measured)) {
-            ti_lengths_note(&h->lengths, &e.job->length, atomic_load_explicit(&e.job->ns, memory_order_relaxed));
+            ti_lengths_note(&h->lengths, &e.job->length, atomic_load_explicit(&e.job->ns, memory_order_relaxed), end);
         }
         *completed = finish(h, e.job);
     }
@@ -599,7 +600,7 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
     host *h = (host *)device;
     ti_host_job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
-           atomic_load_explicit(&h->following, memory_order_relaxed) < MOST_FOLLOWING;
+           atomic_load_explicit(&h->following, memory_order_relaxed) < MAX_FOLLOWING;
 }
 
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)

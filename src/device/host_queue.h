@@ -20,8 +20,8 @@ typedef struct ti_host_job {
     _Alignas(TI_CACHE_LINE) ti_device_kernel *kernel; /* NULL: a copy */
     struct ti_host_job *next;                         /* in the pool, or in the stack of completions */
     _Atomic(struct ti_host_job *) then;               /* what follows it, or NULL; itself: it has ended */
-    _Atomic uint64_t ns;    /* that its parts have taken, if that is measured */
-    int parts, cuts;        /* `cuts` of a kernel make the parts: as many, or each part has several */
+    _Atomic uint64_t ns;                              /* that its parts have taken, if that is measured */
+    int parts, cuts; /* `cuts` of a kernel make the parts: as many, or each part has several */
     _Atomic int left;
     atomic_bool stealable; /* all parts are queued */
     atomic_bool told;      /* somebody else waits for it, too */

@@ -5,13 +5,12 @@
  * kernel's name is part of the word that the worker would replace. */
 #include "device/length.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
 
 enum { NS_BITS = 40, EVERY = 8, SLOWLY = 8 };
 /* Parts outside of these are not in doubt. Launches between trials, doubled so many times at most; launches of others
  * after which the kernel on trial will not come again. */
-enum { SHORTEST_NS = 400, LONGEST_NS = 12 * 1000, FIRST_LAUNCHES = 256, MOST_DOUBLINGS = 8, MOST_OTHERS = 4096 };
+enum { SHORTEST_NS = 400, LONGEST_NS = 12 * 1000, FIRST_LAUNCHES = 256, MAX_DOUBLINGS = 8, MAX_OTHERS = 4096 };
 #define MAX_NS (((uint64_t)1 << NS_BITS) - 1)
 
 static uint64_t name_bits(uint64_t hash)
@@ -62,7 +61,7 @@ static void end_trial(ti_lengths *lengths, ti_length_choice *c, uint64_t ns)
     lengths->tried = 0;
     c->launches = 0;
     c->trials++;
-    c->fruitless = gains ? 0 : (uint8_t)TI_MIN(c->fruitless + 1, MOST_DOUBLINGS);
+    c->fruitless = gains ? 0 : (uint8_t)TI_MIN(c->fruitless + 1, MAX_DOUBLINGS);
     if (gains) {
         c->parts = (uint16_t)better;
         c->ns = ns;
@@ -78,7 +77,7 @@ static bool is_tried(ti_lengths *lengths, const ti_length_name *name, int parts,
         return true;
     }
     c->launches += c->launches < UINT32_MAX;
-    if (lengths->tried && ++lengths->others < MOST_OTHERS) {
+    if (lengths->tried && ++lengths->others < MAX_OTHERS) {
         return false;
     }
     lengths->tried = 0;
@@ -126,10 +125,10 @@ void ti_lengths_drop(ti_lengths *lengths, const ti_length_name *name)
     }
 }
 
-void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns)
+void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns, uint64_t now)
 {
     if (name->mark) {
-        ti_trial_note(&lengths->trial, name->mark, ti_clock_ns());
+        ti_trial_note(&lengths->trial, name->mark, now);
     }
     _Atomic uint64_t *place = &lengths->known[name->place];
     uint64_t known = atomic_load_explicit(place, memory_order_relaxed), before = known & MAX_NS;

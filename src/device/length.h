@@ -49,7 +49,7 @@ typedef struct ti_length_name {
 int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, int most, ti_length_name *name);
 /* It was not launched after all: by the thread that calls ti_lengths_parts, right after it. */
 void ti_lengths_drop(ti_lengths *lengths, const ti_length_name *name);
-/* All of its parts together have taken so many nanoseconds. */
-void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns);
+/* All of its parts together have taken so many nanoseconds, and the last one has ended so late on the clock. */
+void ti_lengths_note(ti_lengths *lengths, const ti_length_name *name, uint64_t ns, uint64_t now);
 
 #endif

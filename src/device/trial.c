@@ -3,9 +3,13 @@
 
 #include "base/check.h"
 
-#include <stdlib.h>
-
 enum { A_TURN = TI_TRIAL_SETTLES + TI_TRIAL_COUNTS, MARK_BITS = 8, PER_GAIN = 20 };
+
+/* Turns come in pairs, one of each; in every second pair the other one comes first. */
+static int way_of(uint32_t turn)
+{
+    return (int)((turn ^ turn / 2) % 2);
+}
 
 void ti_trial_begin(ti_trial *t, int now, int other)
 {
@@ -31,7 +35,7 @@ int ti_trial_next(ti_trial *t, uint32_t *mark)
         const uint32_t place = 2 * turn + (launch == A_TURN - 1) + 1;
         *mark = atomic_load_explicit(&t->number, memory_order_relaxed) << MARK_BITS | place;
     }
-    return t->parts[turn % 2];
+    return t->parts[way_of(turn)];
 }
 
 void ti_trial_drop(ti_trial *t, uint32_t mark)
@@ -57,26 +61,21 @@ bool ti_trial_has_ended(const ti_trial *t)
     return all;
 }
 
-static int by_size(const void *a, const void *b)
+static uint64_t turn_ns(const ti_trial *t, uint32_t turn)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    return atomic_load_explicit(&t->end[turn][1], memory_order_relaxed) -
+           atomic_load_explicit(&t->end[turn][0], memory_order_relaxed);
 }
 
-static uint64_t median(const ti_trial *t, int which)
-{
-    uint64_t ns[TI_TRIAL_TURNS];
-    for (int i = 0; i < TI_TRIAL_TURNS; i++) {
-        const int turn = 2 * i + which;
-        ns[i] = atomic_load_explicit(&t->end[turn][1], memory_order_relaxed) -
-                atomic_load_explicit(&t->end[turn][0], memory_order_relaxed);
-    }
-    qsort(ns, TI_TRIAL_TURNS, sizeof(*ns), by_size);
-    return ns[TI_TRIAL_TURNS / 2];
-}
-
+/* Those of a pair are compared, since cores may become slower or faster during a trial. */
 int ti_trial_better(const ti_trial *t)
 {
-    const uint64_t now = median(t, 0), other = median(t, 1);
-    return other < now - now / PER_GAIN ? t->parts[1] : t->parts[0];
+    int gains = 0;
+    for (uint32_t pair = 0; pair < TI_TRIAL_TURNS; pair++) {
+        const uint32_t first = 2 * pair, second = first + 1;
+        const bool in_order = way_of(first) == 0;
+        const uint64_t now = turn_ns(t, in_order ? first : second), other = turn_ns(t, in_order ? second : first);
+        gains += other < now - now / PER_GAIN;
+    }
+    return gains >= TI_TRIAL_TURNS - 1 ? t->parts[1] : t->parts[0];
 }

@@ -3,8 +3,8 @@
  * What a kernel itself takes does not say it: its parts leave data on other cores, which the kernels that come next have
  * to fetch, and other workers could run something else. So what counts is how often the kernel comes by, from the end of
  * one launch to that of another one some turns later, whatever happens in between. A turn begins with launches that do
- * not count, as many as may be under way or bring data elsewhere. The median of the turns decides, since a thread may
- * lose its core in one of them.
+ * not count, as many as may be under way or bring data elsewhere. A thread may lose
+ * its core in one of the turns, so one may say otherwise.
  *
  * `ti_trial_next` and `ti_trial_drop` are called by one thread at a time, `ti_trial_note` by any. */
 #ifndef TI_TRIAL_H
@@ -34,7 +34,7 @@ int ti_trial_next(ti_trial *trial, uint32_t *mark);
 void ti_trial_drop(ti_trial *trial, uint32_t mark);
 /* The launch with this mark has ended, so late on the clock. */
 void ti_trial_note(ti_trial *trial, uint32_t mark, uint64_t now);
-/* Whether all that counts has ended; then the better number: the other one only if it is so by a twentieth. */
+/* Whether all that counts has ended; then the better number: the other one only if it gains a twentieth. */
 bool ti_trial_has_ended(const ti_trial *trial);
 int ti_trial_better(const ti_trial *trial);
 

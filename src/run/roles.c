@@ -61,11 +61,23 @@ bool ti_roles_schedule(ti_runtime *rt, int budget)
     return any;
 }
 
+/* Who planned them wrote them, maybe on another core: they come while those before are submitted, first an instruction,
+ * then what it points to. */
+static void fetch_ahead(const ti_ring *instructions)
+{
+    const ti_instruction *next = ti_ring_ahead(instructions, 1);
+    ti_prefetch(ti_ring_ahead(instructions, 2), sizeof(ti_instruction));
+    if (next) {
+        ti_prefetch(next->dep, 1);
+        ti_prefetch(next->task, sizeof(ti_task));
+    }
+}
+
 static bool drain_instructions(ti_runtime *rt)
 {
     bool any = false;
     while (ti_executor_incomplete(rt->executor) < MAX_INCOMPLETE) {
-        ti_prefetch(ti_ring_ahead(&rt->scheduler.instructions, 1), sizeof(ti_instruction));
+        fetch_ahead(&rt->scheduler.instructions);
         const ti_instruction *i = ti_ring_pop(&rt->scheduler.instructions);
         if (!i) {
             break;
