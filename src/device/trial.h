@@ -1,10 +1,10 @@
 /* Which of two numbers of parts is better for a kernel that comes again and again: both are tried in turns.
  *
- * What a kernel itself takes does not say it: its parts leave data on other cores, which the kernels that come next have
- * to fetch, and other workers could run something else. So what counts is how often the kernel comes by, from the end of
- * one launch to that of another one some turns later, whatever happens in between. A turn begins with launches that do
- * not count, as many as may be under way or bring data elsewhere. A thread may lose
- * its core in one of the turns, so one may say otherwise.
+ * What a kernel itself takes does not say it: its parts leave data on other cores, which the kernels that come next
+ * have to fetch, and other workers could run something else. So what counts is how often the kernel comes by, from the
+ * end of one launch to that of another one, whatever happens in between. A turn begins with launches
+ * that do not count, as many as may be under way or bring data elsewhere. A thread may lose its core in one of the
+ * turns, so one pair of them may say otherwise.
  *
  * `ti_trial_next` and `ti_trial_drop` are called by one thread at a time, `ti_trial_note` by any. */
 #ifndef TI_TRIAL_H

@@ -96,7 +96,7 @@ static void places_are_lost(void **state)
     assert_in_range(known, TI_LENGTHS / 2, TI_LENGTHS);
 }
 
-/* A loop of two kernels that always take as long, of which the first has so many microseconds per round by its parts. */
+/* A loop of two kernels that always take as long; a round has so many microseconds by the parts of the first. */
 typedef struct loop {
     ti_lengths lengths;
     uint64_t now;
