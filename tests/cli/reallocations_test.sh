@@ -7,22 +7,27 @@ examples=$2
 shift 2
 export TACIT_LOG=info TACIT_LOOKAHEAD=full
 status=0
-what=reallocations
 
-# grown NODES COMMAND...: the counter `what` of each node, sorted, as one word; "failed" if the program did.
-grown() {
+# run_on NODES COMMAND...: what the program says, or "failed"
+run_on() {
     nodes=$1
     shift
-    if ! output=$("$tacit" run -n "$nodes" "$@" 2>&1); then
-        echo failed
-        return
-    fi
-    found=$(echo "$output" | sed -n "s/.*counters:.* $what=\([0-9]*\).*/\1/p" | sort -n | tr '\n' ,)
-    if [ "$(echo "$found" | tr -cd , | wc -c)" -eq "$nodes" ]; then
+    "$tacit" run -n "$nodes" "$@" 2>&1 || echo failed
+}
+
+# counts WHAT NODES OUTPUT: that counter of each node, sorted, as one word; "failed" if the program did.
+counts() {
+    found=$(echo "$3" | sed -n "s/.*counters:.* $1=\([0-9]*\).*/\1/p" | sort -n | tr '\n' ,)
+    if [ "${3%failed}" = "$3" ] && [ "$(echo "$found" | tr -cd , | wc -c)" -eq "$2" ]; then
         echo "$found"
     else
         echo "failed, or no counters: $found"
     fi
+}
+
+# grown NODES COMMAND...: how many allocations have grown
+grown() {
+    counts reallocations "$1" "$(run_on "$@")"
 }
 
 # same NODES OPTION EXAMPLE ARGUMENTS...: with OPTION 12 and 36
@@ -55,22 +60,28 @@ none() {
     fi
 }
 
-# little COUNTER MOST NODES EXAMPLE ARGUMENTS...: each step appends, but no node counts more than MOST
+# little TIMES BYTES NODES EXAMPLE ARGUMENTS...: each step appends, but no node grows more often, and by more, than that
 little() {
-    what=$1
-    most=$2
+    times=$1
+    bytes=$2
     nodes=$3
     example=$4
     shift 4
-    found=$(grown "$nodes" "$examples/$example" --verify "$@")
+    output=$(run_on "$nodes" "$examples/$example" --verify "$@")
+    most "$times" reallocations
+    most "$bytes" reallocated_bytes
+}
+
+# most COUNT WHAT: of the program that has just run
+most() {
+    found=$(counts "$2" "$nodes" "$output")
     for each in $(echo "$found" | tr ',' ' '); do
-        if ! [ "$each" -le "$most" ]; then
-            echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: $what $found at most $most are right" >&2
+        if ! [ "$each" -le "$1" ]; then
+            echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: $2 $found at most $1 are right" >&2
             status=1
         fi
     done
-    echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: $what $found"
-    what=reallocations
+    echo "$example on $nodes nodes, devices $TACIT_HOST_DEVICES: $2 $found"
 }
 
 for nodes; do
@@ -80,8 +91,7 @@ for nodes; do
         none "$nodes" histogram
         none "$nodes" nbody --plummer 101 --steps 36
         # The buffer has 408 000 bytes, in up to three memories. Its rows are appended one by one.
-        little reallocated_bytes 4000000 "$nodes" rsim --detail 1 --steps 300
-        little reallocations 40 "$nodes" rsim --detail 1 --steps 300
+        little 40 4000000 "$nodes" rsim --detail 1 --steps 300
         same "$nodes" --steps wave_sim --rows 61 --cols 53
         same "$nodes" --steps wave_sim --rows 61 --cols 53 --split 2d
         same "$nodes" --max-iterations jacobi --rows 33 --cols 29
