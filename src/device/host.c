@@ -29,9 +29,9 @@
 /* Below this a copy is done at once by the caller: cheaper than waking anybody. */
 enum { INLINE_COPY_BYTES = 256 * 1024 };
 /* Longer kernels follow nothing: they are worth a look at all else before. So are several in a row, to who is lent; and
- * more than so many that follow each other, since the first thing that happens when the last one has ended is to find
- * those that follow next. */
-enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MAX_FOLLOWING = 16 };
+ * more than so many that follow each other, or two for each worker, since the first thing that happens when the last
+ * one has ended is to find those that follow next. */
+enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MANY_FOLLOWING = 16 };
 /* Where others look, one of so many looks is at more than the worker's own queue; else see host.h. */
 enum { LOOKS_PER_ROUND = 64 };
 
@@ -600,7 +600,7 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
     host *h = (host *)device;
     ti_host_job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
-           atomic_load_explicit(&h->following, memory_order_relaxed) < MAX_FOLLOWING;
+           atomic_load_explicit(&h->following, memory_order_relaxed) < TI_MAX(MANY_FOLLOWING, 2 * device->workers);
 }
 
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)

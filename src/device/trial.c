@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 
-enum { A_TURN = TI_TRIAL_SETTLES + TI_TRIAL_COUNTS, MARK_BITS = 8, PER_GAIN = 20 };
+enum { A_TURN = TI_TRIAL_SETTLES + TI_TRIAL_COUNTS, MARK_BITS = 8, PER_GAIN = 20, MAX_LOSSES = 1 }; /* in pairs */
 
 /* Turns come in pairs, one of each; in every second pair the other one comes first. */
 static int way_of(uint32_t turn)
@@ -17,6 +17,7 @@ void ti_trial_begin(ti_trial *t, int now, int other)
     t->parts[0] = now;
     t->parts[1] = other;
     t->next = 0;
+    t->pairs = t->gains = 0;
     atomic_fetch_add_explicit(&t->number, 1, memory_order_relaxed);
     for (int i = 0; i < 4 * TI_TRIAL_TURNS; i++) {
         atomic_store_explicit(&t->end[i / 2][i % 2], 0, memory_order_relaxed);
@@ -52,30 +53,43 @@ void ti_trial_note(ti_trial *t, uint32_t mark, uint64_t now)
     }
 }
 
-bool ti_trial_has_ended(const ti_trial *t)
-{
-    bool all = t->next == TI_TRIAL_LAUNCHES;
-    for (int i = 0; i < 4 * TI_TRIAL_TURNS && all; i++) {
-        all = atomic_load_explicit(&t->end[i / 2][i % 2], memory_order_relaxed) != 0;
-    }
-    return all;
-}
-
 static uint64_t turn_ns(const ti_trial *t, uint32_t turn)
 {
-    return atomic_load_explicit(&t->end[turn][1], memory_order_relaxed) -
-           atomic_load_explicit(&t->end[turn][0], memory_order_relaxed);
+    const uint64_t first = atomic_load_explicit(&t->end[turn][0], memory_order_relaxed),
+                   last = atomic_load_explicit(&t->end[turn][1], memory_order_relaxed);
+    return first && last ? last - first : 0;
 }
 
-/* Those of a pair are compared, since cores may become slower or faster during a trial. */
+/* Those of a pair are compared, since cores may become slower or faster during a trial. False: they have not ended. */
+static bool judge(ti_trial *t)
+{
+    const uint32_t first = 2 * t->pairs, second = first + 1;
+    const bool in_order = way_of(first) == 0;
+    const uint64_t now = turn_ns(t, in_order ? first : second), other = turn_ns(t, in_order ? second : first);
+    if (!now || !other) {
+        return false;
+    }
+    t->gains += other < now - now / PER_GAIN;
+    t->pairs++;
+    return true;
+}
+
+static bool is_lost(const ti_trial *t)
+{
+    return t->pairs - t->gains > MAX_LOSSES;
+}
+
+bool ti_trial_has_ended(ti_trial *t)
+{
+    bool ended = is_lost(t) || t->pairs == TI_TRIAL_TURNS;
+    while (!ended && judge(t)) {
+        ended = is_lost(t) || t->pairs == TI_TRIAL_TURNS;
+    }
+    return ended;
+}
+
 int ti_trial_better(const ti_trial *t)
 {
-    int gains = 0;
-    for (uint32_t pair = 0; pair < TI_TRIAL_TURNS; pair++) {
-        const uint32_t first = 2 * pair, second = first + 1;
-        const bool in_order = way_of(first) == 0;
-        const uint64_t now = turn_ns(t, in_order ? first : second), other = turn_ns(t, in_order ? second : first);
-        gains += other < now - now / PER_GAIN;
-    }
-    return gains >= TI_TRIAL_TURNS - 1 ? t->parts[1] : t->parts[0];
+    TI_ASSERT(is_lost(t) || t->pairs == TI_TRIAL_TURNS);
+    return t->parts[is_lost(t) ? 0 : 1];
 }

@@ -4,7 +4,7 @@
  * have to fetch, and other workers could run something else. So what counts is how often the kernel comes by, from the
  * end of one launch to that of another one, whatever happens in between. A turn begins with launches
  * that do not count, as many as may be under way or bring data elsewhere. A thread may lose its core in one of the
- * turns, so one pair of them may say otherwise.
+ * turns, so one pair of them may say otherwise; two end the trial.
  *
  * `ti_trial_next` and `ti_trial_drop` are called by one thread at a time, `ti_trial_note` by any. */
 #ifndef TI_TRIAL_H
@@ -19,8 +19,9 @@ enum { TI_TRIAL_LAUNCHES = 2 * TI_TRIAL_TURNS * (TI_TRIAL_SETTLES + TI_TRIAL_COU
 
 /* Zeroed: none has begun. */
 typedef struct ti_trial {
-    int parts[2];  /* as now, and the other number */
-    uint32_t next; /* launch */
+    int parts[2];          /* as now, and the other number */
+    uint32_t next;         /* launch */
+    uint32_t pairs, gains; /* turns that were compared; pairs in which the other number was better by a twentieth */
     /* When the first and the last launch that count of each turn had ended; 0: not yet. Those of trials before are told
      * apart by `number`. */
     _Atomic uint32_t number;
@@ -34,8 +35,8 @@ int ti_trial_next(ti_trial *trial, uint32_t *mark);
 void ti_trial_drop(ti_trial *trial, uint32_t mark);
 /* The launch with this mark has ended, so late on the clock. */
 void ti_trial_note(ti_trial *trial, uint32_t mark, uint64_t now);
-/* Whether all that counts has ended; then the better number: the other one only if it gains a twentieth. */
-bool ti_trial_has_ended(const ti_trial *trial);
+/* Whether it is known which number is better; then that number. By the caller of ti_trial_next. */
+bool ti_trial_has_ended(ti_trial *trial);
 int ti_trial_better(const ti_trial *trial);
 
 #endif
