@@ -15,7 +15,7 @@ enum { SHORTEST_NS = 400, LONGEST_NS = 12 * 1000, FIRST_LAUNCHES = 256, MAX_DOUB
 
 static uint64_t name_bits(uint64_t hash)
 {
-    return (hash | 1) << NS_BITS; /* never 0 */
+    return hash << NS_BITS; /* hashes are odd, so it is never 0 */
 }
 
 /* Where the name is, or may be now. */
@@ -109,7 +109,7 @@ static int try_parts(ti_lengths *lengths, ti_length_name *name, int parts, int m
 
 int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, int most, ti_length_name *name)
 {
-    name->hash = ti_hash_mix(ti_hash_mix(0, (uint64_t)function), items);
+    name->hash = ti_hash_mix(ti_hash_mix(0, (uint64_t)function), items) | 1; /* never 0 */
     name->place = place_of(lengths, name->hash);
     uint64_t ns = name->ns = atomic_load_explicit(&lengths->known[name->place], memory_order_relaxed) & MAX_NS;
     name->is_measured = ns == 0 || lengths->launches[name->place]++ % EVERY == 0;

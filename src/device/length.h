@@ -6,7 +6,7 @@
  * costs, too. An estimate follows a shorter time at once, and a longer one slowly: that may be a thread that lost its
  * core.
  *
- * Where that is in doubt, half or twice as many parts are tried (trial.h), of one kernel at a time: after a thousand
+ * Where that is in doubt, half or twice as many parts are tried (trial.h), of one kernel at a time: after some hundred
  * launches, and then again, since cores that are far from each other today may be near tomorrow; more and more rarely
  * while nothing is gained.
  *

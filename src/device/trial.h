@@ -2,9 +2,9 @@
  *
  * What a kernel itself takes does not say it: its parts leave data on other cores, which the kernels that come next
  * have to fetch, and other workers could run something else. So what counts is how often the kernel comes by, from the
- * end of one launch to that of another one, whatever happens in between. A turn begins with launches
- * that do not count, as many as may be under way or bring data elsewhere. A thread may lose its core in one of the
- * turns, so one pair of them may say otherwise; two end the trial.
+ * end of one launch to that of another one, whatever happens in between. A turn begins with launches that do not count:
+ * they bring data to the cores where it is needed in that turn. A thread may lose its core in one of the turns, so one
+ * pair of them may say otherwise; two end the trial.
  *
  * `ti_trial_next` and `ti_trial_drop` are called by one thread at a time, `ti_trial_note` by any. */
 #ifndef TI_TRIAL_H
