@@ -363,11 +363,15 @@ static void hold(ti_runtime *rt)
     }
 }
 
+static bool has_backlog(ti_runtime *rt)
+{
+    return !ti_ring_is_empty(&rt->scheduler.tasks) || atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
+}
+
 /* Whether all that has been submitted is done, or waits in a window. The attendant may be at work on it. */
 static bool has_settled(ti_runtime *rt)
 {
-    if (!ti_ring_is_empty(&rt->scheduler.tasks) || !ti_ring_is_empty(&rt->scheduler.instructions) ||
-        atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed) || !ti_lock_try(&rt->executing)) {
+    if (has_backlog(rt) || !ti_ring_is_empty(&rt->scheduler.instructions) || !ti_lock_try(&rt->executing)) {
         return false;
     }
     bool idle = ti_executor_running(rt->executor) == 0;
@@ -422,8 +426,8 @@ static void run_inline(ti_runtime *rt)
     bool any;
     ti_waiting_let_go(rt);
     do {
-        any = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
-        any |= ti_roles_start(rt);
+        any = ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET) && has_backlog(rt);
+        ti_roles_start(rt);
         any |= ti_waiting_compute(rt, 1);
     } while (any && !has_settled(rt));
     const uint64_t now = atomic_load_explicit(&rt->progress.kernels, memory_order_relaxed);

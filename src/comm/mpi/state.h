@@ -51,6 +51,7 @@ typedef struct ti_mpi_state {
     TI_VEC(MPI_Request) request;
     TI_VEC(ti_mpi_op) op;  /* of the request with the same index */
     size_t cursor;         /* where the next portion starts */
+    TI_VEC(uint64_t) sent; /* tokens of messages that had left when their calls returned, for the next poll */
     TI_VEC(uint64_t) done; /* tokens; [0, reported) is past */
     size_t reported;
     ti_map peers; /* node -> peer, of those that were sent to */
