@@ -163,6 +163,7 @@ set(TACIT_SOURCES
     plan/stream/cycle.c
     plan/stream/cycle_step.c
     plan/stream/graph.c
+    plan/stream/implied.c
     plan/stream/point.c
     plan/stream/refuse.c
     plan/stream/spill.c

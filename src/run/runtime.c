@@ -365,7 +365,8 @@ static void hold(ti_runtime *rt)
 
 static bool has_backlog(ti_runtime *rt)
 {
-    return !ti_ring_is_empty(&rt->scheduler.tasks) || atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
+    return !ti_ring_is_empty(&rt->scheduler.tasks) ||
+           atomic_load_explicit(&rt->scheduler.backlog, memory_order_relaxed);
 }
 
 /* Whether all that has been submitted is done, or waits in a window. The attendant may be at work on it. */

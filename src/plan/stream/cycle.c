@@ -144,6 +144,7 @@ static void finish_recording(ti_instruction_graph *graph)
             TI_ASSERT(c->length == c->step.count && c->told <= c->touch.count); /* a step is an instruction */
             c->loop.phase = TI_LOOP_REPEATS;
             keep_views(c);
+            ti_cycle_drop_implied(c);
             c->applied = graph->emit.era.applied;
             c->at = 0;
             c->rounds = 0;

@@ -71,6 +71,10 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
 /* These commands have become what the batch has from `first` on, or wait in the window. */
 void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first);
 
+/* ---- implied.c: called by cycle.c when a cycle has been recorded */
+
+void ti_cycle_drop_implied(ti_cycle *cycle);
+
 /* ---- cycle_step.c: called by cycle.c */
 
 /* A horizon, or where the program waits for its node alone. */
