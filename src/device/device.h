@@ -28,6 +28,7 @@ typedef struct ti_device_kernel {
     const tacit_kernel *kernel; /* all kernels, if there are others, or NULL */
     tacit_launch launch;        /* chunk = the whole box; worker is filled in by the device */
     bool whole;                 /* one call for the whole chunk */
+    bool brief;                 /* it takes less than starting it does, and is neither cut nor measured */
     int64_t granule; /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
     uint64_t token;
     /* Of a task with reductions on an accelerator: how many groups, of so many work-items, have a partial result each;

@@ -178,6 +178,9 @@ typedef struct plan {
 
 static plan plan_kernel(host *h, const ti_device_kernel *k)
 {
+    if (k->brief) {
+        return (plan){ .parts = 1, .cuts = 1, .length.ns = 1 };
+    }
     const int most = h->base.workers == 1 ? 1 : ti_parts_most(k, h->base.workers);
     plan p = { .parts = most, .cuts = most };
     if (h->base.workers > 1 && !k->bounds) {

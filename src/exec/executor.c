@@ -18,6 +18,8 @@
 enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT = 4 };
 /* From so many bytes on, slots are combined by the workers. */
 enum { COMBINE_BYTES = 64 * 1024 };
+/* Up to so many by who ends the kernel, and what needs them follows. */
+enum { BRIEF_BYTES = 1024 };
 
 struct ti_executor {
     ti_executor_desc is;
@@ -175,6 +177,46 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
     device->ops->launch(device, 0, &j->kernel);
 }
 
+/* ---- partial results */
+
+static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
+{
+    (void)part;
+    (void)parts;
+    const ti_instruction *i = kernel->user;
+    ti_combine_slots(&i->as.reduce, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
+                     launch->chunk.max[0]);
+}
+
+/* Where the slots are, and the result. */
+static void find_slots(ti_executor *ex, const ti_combination *c, char **slots, char **to)
+{
+    *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = c->staging });
+    *to = c->is_root ? ti_allocation_table_base(&ex->table, &c->to) : NULL;
+}
+
+static size_t result_bytes(const ti_instruction *reduce)
+{
+    return reduce->as.reduce.elements * reduce->as.reduce.buffer->elem_size;
+}
+
+static ti_job *combining_job(ti_executor *ex, const ti_instruction *i, bool brief)
+{
+    ti_job *j = ti_jobs_take(&ex->jobs, 2);
+    char *slots, *to;
+    find_slots(ex, &i->as.reduce, &slots, &to);
+    j->view[0].data = slots;
+    j->view[1].data = to;
+    j->kernel =
+        (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, i->as.reduce.elements), .view = j->view, .dims = 1 },
+                            .granule = (int64_t)ti_combine_step(i->as.reduce.buffer->elem_size),
+                            .token = i->id,
+                            .run = run_combine,
+                            .user = (void *)(uintptr_t)i,
+                            .brief = brief };
+    return j;
+}
+
 /* ---- kernels that are started by who ends what they wait for
  *
  * Only where nothing else is to be done in between: no message to be polled for, and no ready kernel that should be
@@ -183,23 +225,29 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 static bool may_be_followed(const ti_executor *ex, const ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
-    if (!ex->may_follow || ex->tap || !slot->job || i->kind != TI_INSTRUCTION_KERNEL || ex->is.comm->pending ||
-        ex->is.comm->listens || ti_engine_has_kernel(&ex->engine, i->device)) {
+    const bool can = i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_REDUCE;
+    if (!ex->may_follow || ex->tap || !slot->job || !can || ex->is.comm->pending || ex->is.comm->listens ||
+        ti_engine_has_kernel(&ex->engine, i->device)) {
         return false;
     }
     ti_device *device = device_of(ex, i);
     return device->ops->may_be_followed && device->ops->may_be_followed(device, &((ti_job *)slot->job)->kernel);
 }
 
+static bool may_follow(const ti_instruction *i)
+{
+    return i->kind == TI_INSTRUCTION_KERNEL ? i->as.kernel.made > 0
+                                            : i->kind == TI_INSTRUCTION_REDUCE && result_bytes(i) <= BRIEF_BYTES;
+}
+
 static bool follow(ti_executor *ex, ti_engine_slot *slot, ti_engine_slot *next)
 {
     const ti_instruction *i = next->instruction;
     ti_device *device = device_of(ex, i);
-    if (i->kind != TI_INSTRUCTION_KERNEL || i->device != slot->instruction->device || !i->as.kernel.made ||
-        !may_be_followed(ex, slot)) {
+    if (!may_follow(i) || i->device != slot->instruction->device || !may_be_followed(ex, slot)) {
         return false;
     }
-    ti_job *j = job_of(ex, i);
+    ti_job *j = i->kind == TI_INSTRUCTION_REDUCE ? combining_job(ex, i, true) : job_of(ex, i);
     if (!device->ops->follow(device, &((ti_job *)slot->job)->kernel, &j->kernel)) {
         ti_jobs_return(&ex->jobs, j);
         return false;
@@ -370,43 +418,19 @@ static void start_sends(ti_executor *ex)
     ti_outbox_clear(&ex->outbox);
 }
 
-static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
-{
-    (void)part;
-    (void)parts;
-    const ti_instruction *i = kernel->user;
-    ti_combine_slots(&i->as.reduce, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
-                     launch->chunk.max[0]);
-}
-
-/* Where the slots are, and the result. */
-static void find_slots(ti_executor *ex, const ti_combination *c, char **slots, char **to)
-{
-    *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = c->staging });
-    *to = c->is_root ? ti_allocation_table_base(&ex->table, &c->to) : NULL;
-}
-
 /* Large results are combined by the workers together, small ones here. */
 static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
-    size_t n = i->as.reduce.elements, elem = i->as.reduce.buffer->elem_size;
-    char *slots, *to;
-    find_slots(ex, &i->as.reduce, &slots, &to);
     ti_device *device = device_of(ex, i);
-    if (n * elem < COMBINE_BYTES || device->workers == 1) {
-        ti_combine_slots(&i->as.reduce, slots, to, 0, n);
+    if (result_bytes(i) < COMBINE_BYTES || device->workers == 1) {
+        char *slots, *to;
+        find_slots(ex, &i->as.reduce, &slots, &to);
+        ti_combine_slots(&i->as.reduce, slots, to, 0, i->as.reduce.elements);
         complete(ex, i->id);
         return;
     }
-    ti_job *j = ti_jobs_take(&ex->jobs, 2);
-    j->view[0].data = slots;
-    j->view[1].data = to;
-    j->kernel = (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, n), .view = j->view, .dims = 1 },
-                                    .granule = (int64_t)ti_combine_step(elem),
-                                    .token = i->id,
-                                    .run = run_combine,
-                                    .user = (void *)(uintptr_t)i };
+    ti_job *j = combining_job(ex, i, false);
     slot->job = j;
     ex->running++;
     device->ops->launch(device, 0, &j->kernel);

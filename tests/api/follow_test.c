@@ -141,6 +141,91 @@ static void random_loops(void **state)
     }
 }
 
+/* ---- with reductions: a task sums, the next one reads the sums */
+
+enum { LONG_SUMS = 200 }; /* more than who ends a kernel combines */
+
+/* Views: x, and the sums, of which the nth is n + 1 times that of all x. */
+static void do_sum(const tacit_launch *k)
+{
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        for (size_t n = 0; n < k->view[1].extent[0]; n++) {
+            TACIT_AT1(int64_t, k->view[1], n) += (int64_t)(n + 1) * TACIT_GET1(int64_t, k->view[0], i);
+        }
+    }
+}
+
+/* Views: the sums, and x. */
+static void do_spread(const tacit_launch *k)
+{
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        int64_t *x = &TACIT_AT1(int64_t, k->view[1], i);
+        *x = (*x + (int64_t)i + TACIT_GET1(int64_t, k->view[0], i % k->view[0].extent[0])) % 1009;
+    }
+}
+
+static void sum_and_spread(int64_t x[ITEMS], size_t sums)
+{
+    int64_t all = 0;
+    for (int i = 0; i < ITEMS; i++) {
+        all += x[i];
+    }
+    for (size_t i = 0; i < ITEMS; i++) {
+        x[i] = (x[i] + (int64_t)i + (int64_t)(i % sums + 1) * all) % 1009;
+    }
+}
+
+/* Returns how many instructions were started by who ended the one before. */
+static uint64_t run_sums(const tacit_config *config, size_t sums, int steps, uint64_t waits)
+{
+    program p = { 0 };
+    int64_t expected[ITEMS] = { 1, 2, 3 }, got[ITEMS];
+    tacit_buffer *x, *sum;
+    assert_int_equal(tacit_init(config, &p.ctx), TACIT_OK);
+    tacit_buffer_desc desc = { .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int64_t), .init = expected };
+    must(&p, tacit_buffer_create(p.ctx, &desc, &x));
+    desc = (tacit_buffer_desc){ .range = TACIT_RANGE(sums), .elem_size = sizeof(int64_t) };
+    must(&p, tacit_buffer_create(p.ctx, &desc, &sum));
+    const tacit_task summing = { .name = "sum",
+                                 .range = TACIT_RANGE(ITEMS),
+                                 .kernel.host = do_sum,
+                                 .access = { tacit_read(x, tacit_one_to_one()),
+                                             tacit_reduce(sum, tacit_sum(TACIT_INT64)) } };
+    const tacit_task spreading = { .name = "spread",
+                                   .range = TACIT_RANGE(ITEMS),
+                                   .kernel.host = do_spread,
+                                   .access = { tacit_read(sum, tacit_all()), tacit_update(x, tacit_one_to_one()) } };
+    for (int s = 0; s < steps; s++) {
+        must(&p, tacit_submit(p.ctx, &summing));
+        must(&p, tacit_submit(p.ctx, &spreading));
+        sum_and_spread(expected, sums);
+        if (waits && s % (int)waits == 0) {
+            must(&p, tacit_wait(p.ctx));
+        }
+    }
+    must(&p, tacit_fence_read(p.ctx, x, TACIT_BOX_ALL, got));
+    assert_memory_equal(got, expected, sizeof(got));
+    const uint64_t followed = ti_runtime_followed(p.ctx->runtime);
+    assert_int_equal(tacit_finalize(p.ctx), TACIT_OK);
+    return followed;
+}
+
+static void sums_are_followed(void **state)
+{
+    rng random = rng_from(seed);
+    (void)state;
+    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+        const uint64_t brief = run_sums(&modes[m], 1, STEPS, 0), others = run_sums(&modes[m], LONG_SUMS, STEPS, 0);
+        print_message("%zu: %llu and %llu of %d\n", m, (unsigned long long)brief, (unsigned long long)others,
+                      3 * STEPS);
+        assert_true(others <= STEPS && (m > 0 || brief > STEPS));
+        for (int i = 0; i < 10; i++) {
+            run_sums(&modes[m], (size_t)rng_between(&random, 1, 150), (int)rng_between(&random, 1, 200),
+                     (uint64_t)rng_between(&random, 0, 30));
+        }
+    }
+}
+
 static _Atomic int failed;
 static _Atomic int called_after;
 
@@ -186,6 +271,7 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(chains_are_followed), cmocka_unit_test(random_loops),
+                                        cmocka_unit_test(sums_are_followed),
                                         cmocka_unit_test(nothing_follows_what_failed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

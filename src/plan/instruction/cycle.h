@@ -30,6 +30,7 @@ typedef struct ti_cycle_step {
     uint64_t applied;           /* of a horizon or a wait: the point that is applied after it */
     ti_template *made;          /* of an execution that has one; else NULL */
     size_t staging;             /* bytes of a reduction's partial results; else 0 */
+    uint64_t ancestors;         /* that it waits for, directly or not: bit d - 1 is the one that came d before it */
     size_t dep, box, touch, view, chunk, combination; /* the first of each of these, */
     uint32_t deps, boxes, touches;
     uint32_t copies;      /* of the first of a command: so many steps between places, before the first main one */

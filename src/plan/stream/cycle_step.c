@@ -572,7 +572,7 @@ static void take_reducing(ti_instruction_graph *graph, ti_cycle_step *s, const t
         staging[k - 1] = ti_instruction_take_staging(graph, task, 0, s[k].staging, &after, &afters);
         TI_ASSERT(s[k].access < views && s[k].staging > 0);
         results[s[k].access] = staging[k - 1];
-        ti_deps_add_all(deps, after, afters);
+        ti_cycle_add_waits(deps, &s[0], after, afters);
     }
     i->as.kernel.results = results;
     ti_emit_deps(&graph->emit, i);

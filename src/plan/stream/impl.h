@@ -71,9 +71,11 @@ size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *com
 /* These commands have become what the batch has from `first` on, or wait in the window. */
 void ti_cycle_note(ti_instruction_graph *graph, const ti_command *const *command, size_t count, size_t first);
 
-/* ---- implied.c: called by cycle.c when a cycle has been recorded */
+/* ---- implied.c: called by cycle.c when a cycle has been recorded, and by cycle_step.c */
 
 void ti_cycle_drop_implied(ti_cycle *cycle);
+/* What the step waits for besides what was recorded. */
+void ti_cycle_add_waits(ti_deps *deps, const ti_cycle_step *step, const uint64_t *id, size_t count);
 
 /* ---- cycle_step.c: called by cycle.c */
 

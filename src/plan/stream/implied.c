@@ -3,26 +3,22 @@
  * of one instruction alone. Scheduler thread. */
 #include "plan/stream/impl.h"
 
-enum { REACH = 64 };
+enum { REACH = 64 }; /* bits of ti_cycle_step::ancestors */
 
-/* What an instruction waits for, directly or not, as far as that has been recorded: bit d - 1 stands for the one that
- * came d before it. */
-typedef uint64_t ancestors;
-
-static ancestors of_one(uint64_t distance)
+static uint64_t of_one(uint64_t distance)
 {
-    return distance <= REACH ? (ancestors)1 << (distance - 1) : 0;
+    return distance <= REACH ? (uint64_t)1 << (distance - 1) : 0;
 }
 
-static ancestors seen_from(ancestors of, uint64_t distance)
+static uint64_t seen_from(uint64_t ancestors, uint64_t distance)
 {
-    return distance < REACH ? of << distance : 0;
+    return distance < REACH ? ancestors << distance : 0;
 }
 
 /* Of instruction `at` of the two rounds, what those that it depends on wait for. */
-static ancestors implied(const ti_cycle *c, const ti_cycle_step *s, const ancestors *all, uint64_t at)
+static uint64_t implied(const ti_cycle *c, const ti_cycle_step *s, const uint64_t *all, uint64_t at)
 {
-    ancestors a = 0;
+    uint64_t a = 0;
     for (uint32_t k = 0; k < s->deps; k++) {
         const uint64_t distance = s->instruction.id - c->dep.data[s->dep + k];
         a |= distance <= at ? seen_from(all[at - distance], distance) : 0;
@@ -30,16 +26,16 @@ static ancestors implied(const ti_cycle *c, const ti_cycle_step *s, const ancest
     return a;
 }
 
-static ancestors direct(const ti_cycle *c, const ti_cycle_step *s)
+static uint64_t direct(const ti_cycle *c, const ti_cycle_step *s)
 {
-    ancestors a = 0;
+    uint64_t a = 0;
     for (uint32_t k = 0; k < s->deps; k++) {
         a |= of_one(s->instruction.id - c->dep.data[s->dep + k]);
     }
     return a;
 }
 
-static void drop(ti_cycle *c, ti_cycle_step *s, ancestors others)
+static void drop(ti_cycle *c, ti_cycle_step *s, uint64_t others)
 {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < s->deps; k++) {
@@ -57,15 +53,24 @@ static void drop(ti_cycle *c, ti_cycle_step *s, ancestors others)
 void ti_cycle_drop_implied(ti_cycle *c)
 {
     const size_t n = c->step.count;
-    ancestors *all = TI_NEW_ARRAY(ancestors, 2 * n);
+    uint64_t *all = TI_NEW_ARRAY(uint64_t, 2 * n);
     for (size_t at = 0; at < 2 * n; at++) {
         ti_cycle_step *s = &c->step.data[at % n];
-        const ancestors others = implied(c, s, all, at);
+        const uint64_t others = implied(c, s, all, at);
         TI_ASSERT(s->instruction.id == c->first + at % n);
-        all[at] = s->instruction.kind == TI_INSTRUCTION_EPOCH ? UINT64_MAX : others | direct(c, s);
+        all[at] = s->ancestors = s->instruction.kind == TI_INSTRUCTION_EPOCH ? UINT64_MAX : others | direct(c, s);
         if (at >= n) {
             drop(c, s, others);
         }
     }
     ti_free(all, 2 * n * sizeof(*all));
+}
+
+void ti_cycle_add_waits(ti_deps *deps, const ti_cycle_step *s, const uint64_t *id, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (!(of_one(deps->self - id[k]) & s->ancestors)) {
+            ti_deps_add(deps, id[k]);
+        }
+    }
 }
