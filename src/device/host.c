@@ -622,7 +622,9 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
         return true;
     }
     atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
-    ti_lengths_drop(&h->lengths, &how.length);
+    if (!kernel->brief) {
+        ti_lengths_drop(&h->lengths, &how.length);
+    }
     j->next = h->pool;
     h->pool = j;
     return false;
