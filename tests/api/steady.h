@@ -1,13 +1,19 @@
 /* Programs for tests of memory: it does not grow with the length of a run.
  *
  * Each program submits a number of tasks. When a third of them has been submitted, 100 000 at the latest, memory and
- * calls of malloc are noted, and compared with the end. What tacit allocated stays below 16 MiB at any time. */
+ * calls of malloc are noted, and compared with the end. What tacit allocated stays below 16 MiB at any time.
+ *
+ * How much there is depends on how far submission is ahead, and where nothing but messages holds a node, that depends
+ * on the machine's other load. So two nodes of one process first get as far apart as they can, both ways: what that
+ * takes is part of what is noted. */
 #ifndef STEADY_H
 #define STEADY_H
 
 #include "api/cluster.h"
 #include "effort.h"
+#include "run/impl.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +29,9 @@ static const uint64_t most_allocated = 16 << 20, most_growth = 1 << 20;
 /* Set once, by main. */
 static uint64_t wanted_tasks = DEFAULT_TASKS;
 static const char *only;
+
+/* The nodes that have been as far ahead as they may be; cleared before a program starts. */
+static _Atomic bool was_ahead[2];
 
 typedef struct usage {
     uint64_t tasks, resident, calls, peak;
@@ -43,6 +52,7 @@ typedef struct program {
     int nodes; /* of this process; 0: as many as there are processes */
     tacit_config config;
     int divide; /* the number of tasks by this: for slow programs */
+    bool apart; /* its two nodes first get as far apart as they can; it waits for nothing */
 } program;
 
 /* ---- kernels */
@@ -78,6 +88,19 @@ static inline void consume_slowly(const tacit_launch *k)
         sum = sum + TACIT_GET1(uint32_t, k->view[0], 0);
     }
     TACIT_AT1(uint32_t, k->view[1], 0) += sum;
+}
+
+static inline void wait_until_ahead(int node)
+{
+    while (!atomic_load(&was_ahead[node])) {
+        usleep(100);
+    }
+}
+
+static inline void hold(const tacit_launch *k)
+{
+    (void)k;
+    wait_until_ahead(0);
 }
 
 /* ---- programs, one step each */
@@ -273,6 +296,26 @@ static inline void judge(const program *p, int node, const usage *warm, const us
     REQUIRE(!COUNTS_RESIDENT || end->resident < warm->resident + most_growth * (uint64_t)TI_MAX(p->nodes, 1));
 }
 
+/* Node 1 begins with a kernel that lasts until node 0 is far ahead. */
+static inline void hold_node_1(state *s)
+{
+    SUBMIT(s->ctx, .name = "hold", .range = TACIT_RANGE(1), KERNEL(hold), .access = { tacit_update(s->B, tacit_all()) },
+           .place = tacit_place_node(1));
+}
+
+/* Then node 0 submits nothing until node 1 is, which waits for its messages. Far ahead: a horizon more, and the next
+ * submission waits until one has been executed. */
+static inline void note_lead(tacit_context *ctx)
+{
+    const ti_runtime *rt = ctx->runtime;
+    const int node = tacit_node(ctx);
+    if (!atomic_load(&was_ahead[node]) &&
+        !ti_ahead_is_near(&rt->ahead, atomic_load(&rt->progress.points), (uint64_t)rt->config.run_ahead - 1)) {
+        atomic_store(&was_ahead[node], true);
+        wait_until_ahead(node ? node : 1);
+    }
+}
+
 /* Runs on every node. Every process measures itself, while the others may be anywhere; nodes of one process do so
  * together. */
 static inline void run(tacit_context *ctx, void *user)
@@ -284,9 +327,15 @@ static inline void run(tacit_context *ctx, void *user)
     usage warm = { 0 };
     tacit_counters c = { .tasks = before };
     uint64_t live = 0;
+    if (p->apart) {
+        hold_node_1(&s);
+    }
     while (c.tasks - before < wanted) {
         for (int i = 0; i < 100; i++, s.step++) {
             p->step(&s);
+            if (p->apart) {
+                note_lead(ctx);
+            }
         }
         REQUIRE_OK(ctx, tacit_get_counters(ctx, &c));
         live = TI_MAX(live, c.allocated_bytes);

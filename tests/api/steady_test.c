@@ -10,36 +10,43 @@
 #include <cmocka.h>
 
 static const program programs[] = {
-    { "independent", independent, 0, 1, { .workers = 2 }, 1 },
-    { "chain", chain, 0, 1, { .workers = 2 }, 1 },
-    { "replaced", replaced, 1, 1, { .workers = 2 }, 1 },
-    { "stencil", stencil, 0, 1, { .workers = 2 }, 1 },
-    { "fragments", fragments, 0, 1, { .workers = 2 }, 1 },
-    { "reduction", reduction, 0, 1, { .workers = 2 }, 1 },
-    { "fences", fences, 20, 1, { .workers = 2 }, 1 },
-    { "buffers", buffers, 20000, 1, { .workers = 2 }, 1 },
-    { "mixed-inline", mixed, 500, 1, { .threads = TACIT_THREADS_INLINE }, 1 },
-    { "mixed-thread", mixed, 500, 1, { .progress = TACIT_PROGRESS_THREAD, .workers = 1 }, 1 },
+    { "independent", independent, 0, 1, { .workers = 2 }, .divide = 1 },
+    { "chain", chain, 0, 1, { .workers = 2 }, .divide = 1 },
+    { "replaced", replaced, 1, 1, { .workers = 2 }, .divide = 1 },
+    { "stencil", stencil, 0, 1, { .workers = 2 }, .divide = 1 },
+    { "fragments", fragments, 0, 1, { .workers = 2 }, .divide = 1 },
+    { "reduction", reduction, 0, 1, { .workers = 2 }, .divide = 1 },
+    { "fences", fences, 20, 1, { .workers = 2 }, .divide = 1 },
+    { "buffers", buffers, 20000, 1, { .workers = 2 }, .divide = 1 },
+    { "mixed-inline", mixed, 500, 1, { .threads = TACIT_THREADS_INLINE }, .divide = 1 },
+    { "mixed-thread", mixed, 500, 1, { .progress = TACIT_PROGRESS_THREAD, .workers = 1 }, .divide = 1 },
     { "stencil-2",
       stencil,
       5000,
       2,
       { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
-      10 },
-    { "mixed-2", mixed, 5000, 2, { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 }, 4 },
+      .divide = 10 },
+    { "mixed-2",
+      mixed,
+      5000,
+      2,
+      { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
+      .divide = 4 },
     { "slow-consumer",
       slow_consumer,
       5000,
       2,
       { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
-      4 },
+      .divide = 4,
+      .apart = true },
     { "slow-sink",
       slow_sink,
       5000,
       2,
       { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 1 },
-      1 },
-    { "slow-sink-inline", slow_sink, 5000, 2, { .threads = TACIT_THREADS_INLINE }, 1 },
+      .divide = 1,
+      .apart = true },
+    { "slow-sink-inline", slow_sink, 5000, 2, { .threads = TACIT_THREADS_INLINE }, .divide = 1, .apart = true },
 };
 
 static void memory_is_constant(void **unused)
@@ -48,6 +55,8 @@ static void memory_is_constant(void **unused)
     for (size_t i = 0; i < TI_COUNT(programs); i++) {
         const program *p = &programs[i];
         if (is_chosen(p)) {
+            atomic_store(&was_ahead[0], false);
+            atomic_store(&was_ahead[1], false);
             cluster_run(&(cluster){ .nodes = p->nodes,
                                     .config = &p->config,
                                     .early = 1 << 14,

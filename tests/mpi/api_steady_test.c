@@ -5,10 +5,10 @@
 #include <mpi.h>
 
 static const program programs[] = {
-    { "stencil", stencil, 10, 0, { 0 }, 10 },
-    { "mixed", mixed, 500, 0, { 0 }, 10 },
-    { "slow-consumer", slow_consumer, 10, 0, { 0 }, 10 },
-    { "slow-sink", slow_sink, 10, 0, { 0 }, 3 },
+    { "stencil", stencil, 10, 0, { 0 }, .divide = 10 },
+    { "mixed", mixed, 500, 0, { 0 }, .divide = 10 },
+    { "slow-consumer", slow_consumer, 10, 0, { 0 }, .divide = 10 },
+    { "slow-sink", slow_sink, 10, 0, { 0 }, .divide = 3 },
 };
 
 int main(int argc, char **argv)
