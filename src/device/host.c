@@ -82,17 +82,17 @@ static bool find_entry(host *h, int worker, uint32_t looks, ti_host_entry *out)
 {
     int workers = h->base.workers;
     ti_host_queue *own = &h->queues[worker];
-    if (ti_host_queue_take_next(&h->queues[worker], out) || ti_host_queue_take(own, NULL, out)) {
+    if (ti_host_queue_take_next(&h->queues[worker], out) || ti_host_queue_take(own, NULL, 0, out)) {
         return true;
     }
     for (int i = 1; i < workers && looks > 0; i++) {
         int other = (worker + i) % workers;
-        if (ti_host_queue_take(&h->queues[other], own, out) ||
+        if (ti_host_queue_take(&h->queues[other], own, looks, out) ||
             ti_host_queue_steal_next(&h->queues[other], own, looks, out)) {
             return true;
         }
     }
-    return ti_host_queue_take(own, NULL, out); /* it may have come while we looked elsewhere */
+    return ti_host_queue_take(own, NULL, 0, out); /* it may have come while we looked elsewhere */
 }
 
 /* Once the last part is queued that this thread does not keep, the job may be done, and another one. */
@@ -473,7 +473,11 @@ static bool work_or_idle(host *h, const ti_waiter *waiter, int worker, bool spin
     const uint32_t per_round = *others_look ? LOOKS_PER_ROUND : TI_HOST_LOOKS_PER_IDLE,
                    per_steal = TI_MAX(per_round, TI_HOST_LOOKS_PER_STEAL);
     bool completed;
-    bool busy = run_one(h, worker, !spins ? 1 : waiter->round % per_steal == 0 ? per_steal : 0, &completed);
+    bool busy = run_one(h, worker,
+                        !spins                           ? TI_HOST_LOOKS_AT_REST
+                        : waiter->round % per_steal == 0 ? per_steal
+                                                         : 0,
+                        &completed);
     if (completed && h->desc.told) {
         ti_lot_wake_able(h->desc.told, INT_MAX, h->desc.told_can ? h->desc.told_can : TI_CAN_ANYTHING);
     }
@@ -686,7 +690,7 @@ static void drop_job(host *h, ti_host_job *j)
 static void drop_queued(host *h, int worker)
 {
     ti_host_entry e;
-    while (ti_host_queue_take_next(&h->queues[worker], &e) || ti_host_queue_take(&h->queues[worker], NULL, &e)) {
+    while (ti_host_queue_take_next(&h->queues[worker], &e) || ti_host_queue_take(&h->queues[worker], NULL, 0, &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
             drop_job(h, e.job);
         }

@@ -61,6 +61,7 @@ ti_device *ti_device_host_create(const ti_host_desc *desc);
 /* Run one part as worker `worker` if there is one. Returns whether there was. `looks`: for how many looks at the queues
  * of others this one stands, which take cache lines away from those; 0: it is at its own only. Any thread; one at a
  * time per lent worker. */
+enum { TI_HOST_LOOKS_AT_REST = 1 };   /* the last look before a thread sleeps, or between naps, stands for so many */
 enum { TI_HOST_LOOKS_PER_STEAL = 8 }; /* who looks again and again is at those only once in so many times */
 enum { TI_HOST_LOOKS_PER_IDLE = 4 };  /* and for what else there is to do: only its own queue costs nothing */
 bool ti_device_host_work(ti_device *device, int worker, uint32_t looks);

@@ -33,17 +33,21 @@ typedef struct ti_host_job {
 typedef struct ti_host_entry {
     ti_host_job *job;
     int part;
+    uint32_t ns; /* that it is expected to take; of what is not queued: 0 */
 } ti_host_entry;
 
 typedef struct ti_host_queue {
     _Alignas(TI_CACHE_LINE) ti_lock lock;
     _Atomic uint32_t count;
+    _Atomic uint32_t ns;      /* of its entries together */
+    _Atomic uint32_t taken;   /* entries so far */
     uint32_t first, capacity; /* capacity: a power of two */
     ti_host_entry *slot;
     _Atomic(ti_host_job *) next; /* the worker's part of it is older than all that is queued; or NULL */
     const ti_host_job *eyed;     /* what this worker has seen there of another one, for so many looks: the worker's */
     uint32_t looks;
-    int worker, workers; /* which one of how many */
+    uint32_t seen, still; /* `taken` of another one, and for so many looks: the worker's, too */
+    int worker, workers;  /* which one of how many */
 } ti_host_queue;
 
 /* In zeroed memory. */
@@ -67,8 +71,9 @@ bool ti_host_queue_put_next(ti_host_queue *queue, ti_host_job *job, int part);
 /* Which part of a job is the worker's own; as many as there are parts: none. */
 int ti_host_queue_own_part(const ti_host_queue *queue, const ti_host_job *job);
 /* The oldest entry. A thief says what its own queue is, and gives way if that has work by now: entries that it sees
- * were queued before `stealable` was set, so its own part of the same job is visible too. */
-bool ti_host_queue_take(ti_host_queue *queue, ti_host_queue *thief, ti_host_entry *out);
+ * were queued before `stealable` was set, so its own part of the same job is visible too. It also gives way if all that
+ * is queued takes less than bringing it over, unless it has seen it for a while; this look stands for so many. */
+bool ti_host_queue_take(ti_host_queue *queue, ti_host_queue *thief, uint32_t looks, ti_host_entry *out);
 bool ti_host_queue_take_next(ti_host_queue *queue, ti_host_entry *out);
 /* What another worker should have taken long ago: the system has taken its core away, or it plans. This look stands for
  * so many. */

@@ -30,7 +30,7 @@ static bool help(ti_runtime *rt, const ti_waiter *waiter, bool *completed)
     }
     bool any = (rests || !ti_home_left_by_program(rt, *completed)) && ti_roles_execute_idly(rt);
     enum { PER_STEAL = TI_HOST_LOOKS_PER_STEAL };
-    *completed = ti_waiting_compute(rt, rests ? 1 : waiter->round % PER_STEAL == 0 ? PER_STEAL : 0);
+    *completed = ti_waiting_compute(rt, rests ? TI_HOST_LOOKS_AT_REST : waiter->round % PER_STEAL == 0 ? PER_STEAL : 0);
     any |= *completed;
     return any || ti_roles_schedule(rt, ti_roles_must_poll(rt) ? 1 : TI_PLAN_BUDGET);
 }
