@@ -13,6 +13,7 @@ set(TACIT_SOURCES
     base/machine.c
     base/map.c
     base/park.c
+    base/shared.c
     base/sort.c
     base/strbuf.c
 
@@ -40,6 +41,8 @@ set(TACIT_SOURCES
     comm/delay.c
     comm/exchange.c
     comm/launched.c
+    comm/near.c
+    comm/parcel.c
     comm/payload.c
     comm/relay.c
     comm/self.c
@@ -261,12 +264,13 @@ set(mpi_sources
     comm/mpi/collective.c
     comm/mpi/comm.c
     comm/mpi/create.c
+    comm/mpi/failure.c
     comm/mpi/grid.c
     comm/mpi/guard.c
+    comm/mpi/machine.c
     comm/mpi/measure.c
     comm/mpi/note.c
     comm/mpi/packed.c
-    comm/mpi/parcel.c
     comm/mpi/reduce.c
     comm/mpi/relays.c
     comm/mpi/settings.c

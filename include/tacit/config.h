@@ -104,6 +104,13 @@ enum {
     TACIT_COLLECTIVE_SCHEDULE_PACKED = 5   /* MPI, and transpositions of small equal pieces are packed */
 };
 
+/* By which way short messages go between nodes of one machine: tacit_config.local_messages. */
+enum {
+    TACIT_LOCAL_MESSAGES_DEFAULT = 0, /* auto */
+    TACIT_LOCAL_MESSAGES_AUTO = 1,    /* through memory that they share, if they can */
+    TACIT_LOCAL_MESSAGES_MPI = 2      /* by MPI */
+};
+
 /* Whether nodes compare what they submit: tacit_config.divergence. */
 enum {
     TACIT_DIVERGENCE_DEFAULT = 0, /* on */
@@ -284,6 +291,11 @@ typedef struct tacit_config {
      * them different ones. Reductions, and tasks without a kernel for them, are MPI's. doc/devices.md. The same on all
      * nodes. */
     int nccl; /* TACIT_NCCL (auto, on or off): TACIT_NCCL_... */
+    /* By which way short messages go, up to 4 KiB, between nodes of one machine: through memory that their processes
+     * share, or by MPI as all others. Each node has 32 KiB for each of the others. Where memory cannot be shared (nodes
+     * in different containers), and where the setting of one node says so, MPI carries all messages of that machine.
+     * doc/mpi.md. Nodes may differ. */
+    int local_messages; /* TACIT_LOCAL_MESSAGES (auto or mpi): TACIT_LOCAL_MESSAGES_... */
 } tacit_config;
 
 TACIT_C_END_

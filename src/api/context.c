@@ -126,6 +126,7 @@ static tacit_status open_mpi(const tacit_mpi_comm *given, const tacit_config *re
                                   .relay_bytes = resolved->relay_bytes,
                                   .broadcast = resolved->broadcast,
                                   .schedule = resolved->collective_schedule,
+                                  .no_near = resolved->local_messages == TACIT_LOCAL_MESSAGES_MPI,
                                   .text = shared.text };
     tacit_status status = TACIT_OK;
     if (given) {

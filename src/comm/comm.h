@@ -14,6 +14,8 @@
  * they address stays valid until completion. Tokens are the caller's, below 2^60. A network error is stored
  * (ti_comm_stats::error) and reported by poll as -1; the executor ends the job.
  *
+ * Between nodes of one machine an implementation may carry short messages by itself (near.h); the rules are the same.
+ *
  * Notes are a channel of their own beside the messages: short, at most TI_NOTE_BYTES, without counters and in the order
  * of their sending per pair of nodes. They change neither `pending` nor the statistics. Their number under way is
  * bounded: note_send says no when there are too many, and the sender tries again later. */
@@ -75,6 +77,7 @@ typedef struct ti_comm_stats {
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t early_bytes_peak; /* most bytes to one peer for which no receive was known to be posted */
     uint64_t held_back;        /* sends that waited for the early_bytes limit */
+    uint64_t messages_near; /* of those received: by memory that nodes of one machine share, parts of collectives too */
     uint64_t collectives, collective_bytes_out, collective_bytes_in; /* started; what this node gave and got by them */
     uint64_t carried[TI_PATTERN_KINDS][TI_CARRIERS]; /* of them, by pattern; those of devices by their caller */
     ti_relay_stats relay;
@@ -158,6 +161,7 @@ typedef struct ti_comm_settings {
     size_t relay_bytes; /* of memory for broadcasts (relay.h) */
     int broadcast;      /* TACIT_BROADCAST_*; the same on all nodes */
     int schedule;       /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
+    bool no_near;       /* short messages between nodes of one machine go by MPI, too */
     const char *text;   /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;
 

@@ -2,7 +2,8 @@
  *
  * A flood of small messages to a receiver that posts late, one receive after the other. Random traffic between all
  * pairs: strided payloads of several blocks whose bytes follow from their identity, in other shapes and another order
- * on the two sides. Datatypes that leave the cache while they are in use, and of more than 2 GiB. Notes of a node that
+ * on the two sides: once through memory that nodes of one machine share, once by MPI alone, and once where one of them
+ * may have none. Datatypes that leave the cache while they are in use, and of more than 2 GiB. Notes of a node that
  * does not poll. A message of the wrong length. With TI_TEST_HUGE=1, a message of more than 2 GiB. `comm_mpi_test
  * --forget` must end the job with a failure: the last node returns from main while the others wait. The seed is
  * printed, and taken from the first argument. A failure ends the job on all nodes. */
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MOST_TOKEN (UINT64_MAX >> 3) /* of what callers may give */
@@ -400,20 +402,61 @@ static void barriers_wait(ti_comm *comm)
     }
 }
 
-/* Both too long and too short, on a communicator of its own, which is of no use afterwards. The send comes first,
- * because Open MPI does not notice a message that is too long if the receive was there before. */
-static void wrong_length_is_an_error(size_t sent, size_t expected)
+static ti_comm *another_comm(bool no_near)
 {
-    char why[256], data[256] = { 0 };
-    ti_comm *comm = ti_comm_mpi_create(&(ti_comm_settings){ .early_bytes = EARLY_BYTES }, why, sizeof(why));
+    char why[256] = "";
+    const ti_comm_settings settings = { .early_bytes = EARLY_BYTES, .no_near = no_near };
+    ti_comm *comm = ti_comm_mpi_create(&settings, why, sizeof(why));
     if (!comm) {
         fprintf(stderr, "%s\n", why);
         exit(EXIT_FAILURE);
     }
+    return comm;
+}
+
+static void all_traffic(ti_comm *comm, uint64_t seed)
+{
+    flood(comm, 100000, 0, seed); /* first: random orders send far more below their sync points */
+    flood(comm, 150000, 1500, seed);
+    random_traffic(comm, seed);
+    random_traffic(comm, seed + 1);
+    many_shapes(comm, 200000);
+}
+
+/* One node says that it wants none, or may have no memory that others could open: then nobody of its machine has. */
+static void one_node_decides_for_its_machine(uint64_t seed, bool by_limit, bool last)
+{
+    int node = 0, nodes = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &node);
+    MPI_Comm_size(MPI_COMM_WORLD, &nodes);
+    const bool it = node == (last ? nodes - 1 : 0);
+    struct rlimit before, less;
+    getrlimit(RLIMIT_FSIZE, &before);
+    less = before;
+    less.rlim_cur = 1000;
+    if (it && by_limit) {
+        setrlimit(RLIMIT_FSIZE, &less);
+    }
+    ti_comm *comm = another_comm(it && !by_limit);
+    setrlimit(RLIMIT_FSIZE, &before);
+    if (by_limit == last) { /* half of them: it takes a while */
+        all_traffic(comm, seed);
+    }
+    barrier(comm);
+    REQUIRE(comm, comm->local_nodes < comm->num_nodes || comm->stats.messages_near == 0);
+    comm->ops->destroy(comm);
+}
+
+/* Both too long and too short, on a communicator of its own, which is of no use afterwards. The send comes first,
+ * because Open MPI does not notice a message that is too long if the receive was there before. */
+static void wrong_length_is_an_error(size_t sent, size_t expected, int distance, bool no_near)
+{
+    char data[256] = { 0 };
+    ti_comm *comm = another_comm(no_near);
     uint64_t token;
     int n = 0;
-    send_bytes(comm, comm->node, 5, data + 128, sent);
-    receive_bytes(comm, comm->node, 5, data, expected);
+    send_bytes(comm, (comm->node + distance) % comm->num_nodes, 5, data + 128, sent);
+    receive_bytes(comm, (comm->node + comm->num_nodes - distance) % comm->num_nodes, 5, data, expected);
     for (int i = 0; i < 1000000 && n >= 0; i++) {
         n = comm->ops->poll(comm, &token, 1);
     }
@@ -572,16 +615,20 @@ int main(int argc, char **argv)
     REQUIRE(comm, comm->local_node >= 0 && comm->local_node < comm->local_nodes);
     uint64_t seed = agree_on_seed(comm, argc, argv);
     barriers_wait(comm);
-    flood(comm, 100000, 0, seed); /* first: random orders send far more below their sync points */
-    flood(comm, 150000, 1500, seed);
-    random_traffic(comm, seed);
-    random_traffic(comm, seed + 1);
-    many_shapes(comm, 200000);
+    all_traffic(comm, seed);
+    REQUIRE(comm, (comm->stats.messages_near > 0) == (comm->local_nodes > 1));
+    for (int i = 0; i < 4; i++) {
+        one_node_decides_for_its_machine(seed, i % 2, i / 2);
+    }
     cache_keeps_what_was_used_last(comm);
     huge_types(comm);
     notes_leave_without_polls(comm);
-    wrong_length_is_an_error(64, 32);
-    wrong_length_is_an_error(32, 64);
+    for (int distance = 0; distance < TI_MIN(comm->num_nodes, 3); distance++) {
+        for (int no_near = 0; no_near < 2; no_near++) {
+            wrong_length_is_an_error(64, 32, distance, no_near);
+            wrong_length_is_an_error(32, 64, distance, no_near);
+        }
+    }
     if (getenv("TI_TEST_HUGE")) {
         huge_message(comm, 300000);
     }

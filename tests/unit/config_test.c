@@ -122,6 +122,13 @@ static void environment_wins(void **state)
     setenv("TACIT_NCCL", "yes", 1);
     expect_refusal(NULL, "TACIT_NCCL", "auto|on|off");
     unsetenv("TACIT_NCCL");
+    assert_int_equal(out.local_messages, TACIT_LOCAL_MESSAGES_AUTO);
+    setenv("TACIT_LOCAL_MESSAGES", "mpi", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.local_messages, TACIT_LOCAL_MESSAGES_MPI);
+    setenv("TACIT_LOCAL_MESSAGES", "on", 1);
+    expect_refusal(NULL, "TACIT_LOCAL_MESSAGES", "auto|mpi");
+    unsetenv("TACIT_LOCAL_MESSAGES");
     setenv("TACIT_OVERLAP", "on", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.overlap, TACIT_OVERLAP_ON);
@@ -285,7 +292,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 47);
+    assert_int_equal(checked, 49);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

@@ -1,5 +1,5 @@
 /* The communicator over MPI, its operations: see comm/comm.h, and state.h for what it knows. How one is created:
- * create.c.
+ * create.c; errors: failure.c.
  *
  * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
  * MPI_COMM_WORLD or of the application's communicator (start.c). Payloads travel in place where they can (wire.c).
@@ -11,8 +11,8 @@
  * Called by one thread at a time. */
 #include "base/check.h"
 #include "base/log.h"
-#include "comm/early.h"
 #include "comm/mpi/guard.h"
+#include "comm/mpi/machine.h"
 #include "comm/mpi/start.h"
 #include "comm/mpi/state.h"
 #include "comm/mpi/wire.h"
@@ -39,57 +39,7 @@ enum { SHORT_BYTES = 1024 };
 
 typedef ti_mpi_op op;
 typedef ti_mpi_state mpi_comm;
-
-typedef struct peer {
-    int node;
-    ti_early early;
-    ti_parcel_heap held; /* empty unless a sync point is under way */
-} peer;
-
-/* ---- errors */
-
-/* The first one stays; poll reports it. */
-void ti_mpi_fail(mpi_comm *self, const char *format, ...)
-{
-    if (self->comm.stats.error) {
-        return;
-    }
-    va_list args;
-    va_start(args, format);
-    vsnprintf(self->error, sizeof(self->error), format, args);
-    va_end(args);
-    self->comm.stats.error = self->error;
-}
-
-bool ti_mpi_succeeded(mpi_comm *self, int code, const char *what)
-{
-    if (TI_LIKELY(code == MPI_SUCCESS)) {
-        return true;
-    }
-    char text[MPI_MAX_ERROR_STRING];
-    ti_mpi_fail(self, "%s failed: %s", what, ti_mpi_error_text(code, text));
-    return false;
-}
-
-static bool is_received(ti_mpi_op_kind kind)
-{
-    return kind == TI_MPI_OP_RECEIVE || kind == TI_MPI_OP_FRAME_RECEIVE;
-}
-
-static void fail_op(mpi_comm *self, const op *o, const char *call, int code)
-{
-    static const char *const what[] = { "sending", "sending", "sending", "receiving", "sending", "receiving" };
-    char text[MPI_MAX_ERROR_STRING];
-    int class = code;
-    self->comm.stats.length_mismatch |= MPI_Error_class(code, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
-    if (o->kind == TI_MPI_OP_BARRIER || o->kind == TI_MPI_OP_COLLECTIVE) {
-        ti_mpi_fail(self, "%s (of a %s) failed: %s", call, o->kind == TI_MPI_OP_BARRIER ? "barrier" : "collective",
-                    ti_mpi_error_text(code, text));
-        return;
-    }
-    ti_mpi_fail(self, "%s (%s %zu bytes %s node %d) failed: %s", call, what[o->kind], o->bytes,
-                is_received(o->kind) ? "from" : "to", o->peer, ti_mpi_error_text(code, text));
-}
+typedef ti_mpi_peer peer;
 
 /* ---- starting operations */
 
@@ -133,10 +83,33 @@ static void combine(mpi_comm *self)
     }
 }
 
+/* The peer, if the message goes by no network. Both sides say the same. */
+static ti_near_peer *near_peer(const mpi_comm *self, const op *o)
+{
+    bool can = o->bytes <= self->near.limit && o->route != TI_MPI_ROUTE_RELAYS && !self->comm.never_packs;
+    bool is_message = o->kind == TI_MPI_OP_SEND || o->kind == TI_MPI_OP_SYNC_POINT || o->kind == TI_MPI_OP_RECEIVE;
+    return can && is_message ? ti_near_find(&self->near, o->peer) : NULL;
+}
+
+static void start_near(mpi_comm *self, ti_near_peer *to, const op *o, const ti_payload *payload)
+{
+    const ti_near_message what = { (int)o->route, o->counter, o->token, o->bytes };
+    if (o->kind == TI_MPI_OP_RECEIVE) {
+        ti_near_receive(&self->near, to, &what, payload, o->blocks);
+    } else if (ti_near_send(&self->near, to, &what, o->kind == TI_MPI_OP_SYNC_POINT, payload)) {
+        ti_vec_push(&self->sent, o->token);
+    }
+}
+
 void ti_mpi_start_op(mpi_comm *self, op o, const ti_payload *payload)
 {
     static const char *const names[] = { "MPI_Isend", "MPI_Issend", "MPI_Issend",   "MPI_Irecv",
                                          "MPI_Isend", "MPI_Irecv",  "MPI_Ibarrier", "a collective" };
+    ti_near_peer *near = self->near.peer.count ? near_peer(self, &o) : NULL;
+    if (near) {
+        start_near(self, near, &o, payload);
+        return;
+    }
     ti_mpi_wire w;
     TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -159,7 +132,7 @@ void ti_mpi_start_op(mpi_comm *self, op o, const ti_payload *payload)
     }
     ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code)) {
-        fail_op(self, &o, call, code);
+        ti_mpi_fail_op(self, &o, call, code);
     }
     if (sent) {
         ti_parcel_destroy(&self->parcels, o.packed);
@@ -317,7 +290,7 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
     int code = ti_mpi_collectives_start(&self->shared, x, &o.collective, &request);
     ti_mpi_guard_inside = false;
     if (TI_UNLIKELY(code)) {
-        fail_op(self, &o, self->shared.call, code);
+        ti_mpi_fail_op(self, &o, self->shared.call, code);
     } else if (o.collective.share) {
         comm->stats.carried[x->what->pattern][TI_BY_LIBRARY]++;
         ti_vec_push(&self->request, request);
@@ -359,14 +332,19 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
 
 /* ---- polling */
 
+static void count_received(mpi_comm *self, int route, size_t bytes)
+{
+    self->comm.stats.messages_received += route == TI_MPI_ROUTE_MESSAGES;
+    self->comm.stats.bytes_received += route == TI_MPI_ROUTE_MESSAGES ? bytes : 0;
+}
+
 /* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted
  * first. */
 static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
 {
     MPI_Count bytes = 0;
     if (TI_MPI_CALLED(self, MPI_Get_elements_x, status, MPI_BYTE, &bytes) && (size_t)bytes != o->bytes) {
-        self->comm.stats.length_mismatch = true;
-        ti_mpi_fail(self, "node %d sent %lld bytes where %zu were expected", o->peer, (long long)bytes, o->bytes);
+        ti_mpi_length_differs(self, o->peer, (size_t)bytes, o->bytes);
     }
 }
 
@@ -397,8 +375,7 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
         if (o->packed) {
             ti_payload_unpack(&o->packed->payload, o->packed->packed);
         }
-        self->comm.stats.messages_received += o->route == TI_MPI_ROUTE_MESSAGES;
-        self->comm.stats.bytes_received += o->route == TI_MPI_ROUTE_MESSAGES ? o->bytes : 0;
+        count_received(self, o->route, o->bytes);
         break;
     }
     ti_parcel_destroy(&self->parcels, o->packed);
@@ -411,7 +388,7 @@ static void finish_or_fail(mpi_comm *self, const op *o, const char *call, int co
         finish(self, o, status);
         return;
     }
-    fail_op(self, o, call, code);
+    ti_mpi_fail_op(self, o, call, code);
     ti_parcel_destroy(&self->parcels, o->packed);
 }
 
@@ -466,12 +443,35 @@ static void test_portion(mpi_comm *self, size_t begin, size_t end)
     compact(self, begin, end);
 }
 
+static void look_near(mpi_comm *self)
+{
+    ti_near *near = &self->near;
+    ti_near_poll(near);
+    for (size_t i = 0; i < near->ended.count; i++) {
+        const ti_near_event e = near->ended.data[i]; /* a copy: what completes may start others */
+        if (e.end == TI_NEAR_RECEIVED) {
+            if (e.bytes != e.expected) {
+                ti_mpi_length_differs(self, e.node, e.bytes, e.expected);
+            }
+            count_received(self, e.route, e.expected);
+        }
+        complete(self, e.token);
+        if (e.end == TI_NEAR_POINT) {
+            sync_point_passed(self, peer_of(self, e.node));
+        }
+    }
+    ti_vec_clear(&near->ended);
+}
+
 static void progress(mpi_comm *self)
 {
     for (size_t i = 0; i < self->sent.count; i++) {
         complete(self, self->sent.data[i]); /* which may send more */
     }
     ti_vec_clear(&self->sent);
+    if (self->near.peer.count) {
+        look_near(self);
+    }
     size_t pending = self->request.count;
     if (pending == 1) {
         test_one(self);
@@ -501,6 +501,12 @@ static void take_frames(mpi_comm *self)
         await_frame(self, self->frames.data[i].parcel);
     }
     ti_vec_clear(&self->frames);
+}
+
+static void look(mpi_comm *self)
+{
+    progress(self);
+    take_frames(self);
 }
 
 enum { FRAME_RECEIVES = 2 };
@@ -538,8 +544,7 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
         self->reported = 0;
         ti_vec_clear(&self->done);
         if (!comm->stats.error) {
-            progress(self);
-            take_frames(self);
+            look(self);
             combine(self);
         }
     }
@@ -609,7 +614,7 @@ static void drop_pending(mpi_comm *self)
         if (kind == TI_MPI_OP_BARRIER || kind == TI_MPI_OP_COLLECTIVE || *request == MPI_REQUEST_NULL) {
             continue; /* requests of collectives may not be freed */
         }
-        if (is_received(kind)) {
+        if (ti_mpi_is_received(kind)) {
             (void)MPI_Cancel(request);
         }
         (void)MPI_Request_free(request);
@@ -636,8 +641,7 @@ static bool end_relays(mpi_comm *self)
 {
     size_t left = 1;
     while (self->comm.relays && left && !self->comm.stats.error) {
-        progress(self);
-        take_frames(self);
+        look(self);
         left = !ti_relay_is_idle(&self->relay) + self->sent.count;
         for (size_t i = 0; i < self->op.count; i++) {
             left += self->op.data[i].kind != TI_MPI_OP_FRAME_RECEIVE;
@@ -704,11 +708,12 @@ void ti_mpi_destroy(ti_comm *comm)
         bool had_error = comm->stats.error != NULL;
         if (!leave_mpi(self) && !had_error) {
             ti_log(TI_LOG_ERROR, "%s", self->error);
-            mpi_abort(comm, self->error);
+            ti_mpi_guard_end();
         }
         ti_mpi_guard_disarm();
     }
     peers_fini(self);
+    ti_mpi_machine_close(self);
     ti_parcel_pool_fini(&self->parcels);
     ti_vec_fini(&self->request);
     ti_vec_fini(&self->op);

@@ -4,8 +4,8 @@
  * (messages, collectives, kernels, broadcasts), compare their settings, and measure collectives if they are asked to.
  * Each call waits for all processes. The thread that creates the context. */
 #include "base/check.h"
-#include "base/cores.h"
 #include "comm/mpi/guard.h"
+#include "comm/mpi/machine.h"
 #include "comm/mpi/measure.h"
 #include "comm/mpi/settings.h"
 #include "comm/mpi/start.h"
@@ -21,39 +21,19 @@ typedef ti_mpi_state mpi_comm;
  * what is sent to everybody. Of broadcasts: what is forwarded while the next comes. */
 enum { SEGMENTS = 1 << 20, SEGMENT = 64 * 1024, WHOLE = 32 * 1024 };
 
-/* Which cores each of the nodes of this machine may use. */
-static bool compare_cores(mpi_comm *self, MPI_Comm machine)
-{
-    ti_comm *comm = &self->comm;
-    ti_cores *of = TI_NEW_ARRAY(ti_cores, (size_t)comm->local_nodes);
-    ti_cores mine;
-    ti_cores_of_process(&mine);
-    bool good = TI_MPI_CALLED(self, MPI_Comm_rank, machine, &comm->local_node) &&
-                TI_MPI_CALLED(self, MPI_Allgather, &mine, sizeof(mine), MPI_BYTE, of, sizeof(mine), MPI_BYTE, machine);
-    if (good) {
-        comm->sharing = ti_cores_sharing(of, comm->local_nodes, comm->local_node, &comm->sharing_before);
-    }
-    ti_free(of, (size_t)comm->local_nodes * sizeof(*of));
-    return good;
-}
-
 static bool open_communicator(mpi_comm *self, MPI_Comm parent)
 {
     ti_comm *comm = &self->comm;
-    MPI_Comm machine = MPI_COMM_NULL;
     int *largest = NULL, has_largest = 0;
     if (!TI_MPI_CALLED(self, MPI_Comm_dup, parent, &self->mpi) ||
         !TI_MPI_CALLED(self, MPI_Comm_set_errhandler, self->mpi, MPI_ERRORS_RETURN) ||
         !TI_MPI_CALLED(self, MPI_Comm_rank, self->mpi, &comm->node) ||
         !TI_MPI_CALLED(self, MPI_Comm_size, self->mpi, &comm->num_nodes) ||
-        !TI_MPI_CALLED(self, MPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest) ||
-        !TI_MPI_CALLED(self, MPI_Comm_split_type, self->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) ||
-        !TI_MPI_CALLED(self, MPI_Comm_size, machine, &comm->local_nodes) || !compare_cores(self, machine)) {
+        !TI_MPI_CALLED(self, MPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &has_largest)) {
         return false;
     }
-    TI_ASSERT(comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
     self->tags = (has_largest ? (uint64_t)*largest : 32767u) + 1; /* what the standard guarantees */
-    return TI_MPI_CALLED(self, MPI_Comm_free, &machine);
+    return true;
 }
 
 /* Now, since all nodes are here. Errors are the kernels' business: reported as the application has it, or as MPI does
@@ -136,8 +116,8 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->comm.reaches_cuda = takes_cuda_addresses();
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
-              open_kernels_communicator(self, start->parent) && open_collectives(self, settings->schedule) &&
-              open_relays(self, settings);
+              ti_mpi_machine_open(self, !settings->no_near) && open_kernels_communicator(self, start->parent) &&
+              open_collectives(self, settings->schedule) && open_relays(self, settings);
     ti_mpi_guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;
     if (!ok) {

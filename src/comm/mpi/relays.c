@@ -48,6 +48,12 @@ static void send_message(void *comm, int peer, uint64_t counter, const ti_payloa
     ti_mpi_send_early(comm, peer, counter, payload, token);
 }
 
+static bool withdraw_near(ti_mpi_state *self, int origin, uint64_t counter, ti_parcel **blocks, uint64_t *token)
+{
+    ti_near_peer *peer = ti_near_find(&self->near, origin);
+    return peer && ti_near_withdraw(peer, TI_MPI_ROUTE_MESSAGES, counter, token, blocks);
+}
+
 static bool find_receive(const ti_mpi_state *self, int origin, uint64_t counter, size_t *at)
 {
     for (*at = 0; *at < self->op.count; ++*at) {
@@ -61,28 +67,36 @@ static bool find_receive(const ti_mpi_state *self, int origin, uint64_t counter,
 }
 
 /* No message can have met the receive: it comes by the relay instead, so MPI_Wait returns at once. */
-static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token)
+static bool withdraw_far(ti_mpi_state *self, int origin, uint64_t counter, ti_parcel **blocks, uint64_t *token)
 {
-    ti_mpi_state *self = comm;
     size_t at;
     if (!find_receive(self, origin, counter, &at)) {
         return false;
     }
     ti_mpi_op *o = &self->op.data[at];
     MPI_Request *request = &self->request.data[at];
-    TI_ASSERT(o->blocks);
     ti_mpi_guard_inside = true;
     (void)(TI_MPI_CALLED(self, MPI_Cancel, request) && TI_MPI_CALLED(self, MPI_Wait, request, MPI_STATUS_IGNORE));
     ti_mpi_guard_inside = false;
     *token = o->token;
-    *payload = o->blocks->payload;
+    *blocks = o->blocks;
     ti_parcel_destroy(&self->parcels, o->packed);
-    if (self->withdrawn) {
-        ti_parcel_destroy(&self->parcels, self->withdrawn);
-    }
-    self->withdrawn = o->blocks;
     *request = self->request.data[--self->request.count];
     *o = self->op.data[--self->op.count];
+    return true;
+}
+
+static bool withdraw(void *comm, int origin, uint64_t counter, ti_payload *payload, uint64_t *token)
+{
+    ti_mpi_state *self = comm;
+    ti_parcel *blocks = NULL;
+    if (!withdraw_near(self, origin, counter, &blocks, token) && !withdraw_far(self, origin, counter, &blocks, token)) {
+        return false;
+    }
+    TI_ASSERT(blocks);
+    *payload = blocks->payload;
+    ti_parcel_destroy(&self->parcels, self->withdrawn);
+    self->withdrawn = blocks;
     return true;
 }
 

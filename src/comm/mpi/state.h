@@ -1,13 +1,16 @@
 /* What a communicator over MPI knows, for the sources that make it up: comm.c, which carries out operations, create.c,
- * which creates it, and relays.c, which carries broadcasts. Called by one thread at a time. */
+ * which creates it, relays.c, which carries broadcasts, and failure.c. Called by one thread at a time. */
 #ifndef TI_MPI_STATE_H
 #define TI_MPI_STATE_H
 
+#include "base/shared.h"
 #include "comm/combining.h"
+#include "comm/early.h"
 #include "comm/exchange.h"
 #include "comm/mpi/collective.h"
 #include "comm/mpi/note.h"
-#include "comm/mpi/parcel.h"
+#include "comm/near.h"
+#include "comm/parcel.h"
 #include "comm/relay.h"
 
 enum { TI_MPI_PORTION = 64 /* requests tested by one poll */, TI_MPI_ERROR_TEXT = 640 };
@@ -38,6 +41,18 @@ typedef struct ti_mpi_op {
     ti_mpi_operation collective;
 } ti_mpi_op;
 
+static inline bool ti_mpi_is_received(ti_mpi_op_kind kind)
+{
+    return kind == TI_MPI_OP_RECEIVE || kind == TI_MPI_OP_FRAME_RECEIVE;
+}
+
+/* A node that was sent to. */
+typedef struct ti_mpi_peer {
+    int node;
+    ti_early early;
+    ti_parcel_heap held; /* empty unless a sync point is under way */
+} ti_mpi_peer;
+
 typedef struct ti_mpi_state {
     ti_comm comm;
     MPI_Comm mpi;
@@ -54,7 +69,7 @@ typedef struct ti_mpi_state {
     TI_VEC(uint64_t) sent; /* tokens of messages that had left when their calls returned, for the next poll */
     TI_VEC(uint64_t) done; /* tokens; [0, reported) is past */
     size_t reported;
-    ti_map peers; /* node -> peer, of those that were sent to */
+    ti_map peers; /* node -> ti_mpi_peer */
     ti_mpi_types types;
     ti_parcel_pool parcels;
     ti_mpi_notes notes;
@@ -62,6 +77,8 @@ typedef struct ti_mpi_state {
     ti_direct direct;
     ti_combining combining;
     ti_relay relay;
+    ti_near near;         /* nodes of this machine that get short messages without MPI */
+    ti_shared *memory;    /* their mailboxes, by local node; or NULL */
     ti_parcel *withdrawn; /* the blocks of the receive that was taken back last; or NULL */
     TI_VEC(struct ti_mpi_frame {
         int from;
@@ -74,13 +91,18 @@ typedef struct ti_mpi_state {
     char error[TI_MPI_ERROR_TEXT];
 } ti_mpi_state;
 
-/* ---- comm.c */
+/* ---- failure.c */
 
 /* The first one stays; poll reports it. */
 void ti_mpi_fail(ti_mpi_state *self, const char *format, ...) TI_PRINTF(2, 3);
 /* Whether a call of MPI went well; else it is named. */
 bool ti_mpi_succeeded(ti_mpi_state *self, int code, const char *what);
 #define TI_MPI_CALLED(self, function, ...) ti_mpi_succeeded(self, function(__VA_ARGS__), #function)
+void ti_mpi_fail_op(ti_mpi_state *self, const ti_mpi_op *op, const char *call, int code);
+void ti_mpi_length_differs(ti_mpi_state *self, int node, size_t bytes, size_t expected);
+
+/* ---- comm.c */
+
 /* The tag is the operation's counter. */
 void ti_mpi_start_op(ti_mpi_state *self, ti_mpi_op op, const ti_payload *payload);
 /* A message that the early limit applies to. */

@@ -4,8 +4,8 @@
 #ifndef TI_MPI_WIRE_H
 #define TI_MPI_WIRE_H
 
-#include "comm/mpi/parcel.h"
 #include "comm/mpi/type.h"
+#include "comm/parcel.h"
 
 typedef struct ti_mpi_wire {
     void *address;

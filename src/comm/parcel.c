@@ -1,18 +1,36 @@
 /* Parcels: see parcel.h. */
-#include "comm/mpi/parcel.h"
+#include "comm/parcel.h"
 
 #include "base/check.h"
 
 #include <string.h>
 
-enum { POOLED = 1024 /* bytes */, MAX_SPARE = 64 };
+/* Sizes of pooled parcels: 128 bytes and doubles of it. */
+enum { SMALLEST = 128, MAX_SPARE = 1024 /* of each size */ };
+
+/* The first size class that is large enough; TI_PARCEL_CLASSES: none is. */
+static int class_of(size_t size)
+{
+    int class = 0;
+    while (class < TI_PARCEL_CLASSES && size > (size_t)SMALLEST << class) {
+        class ++;
+    }
+    return class;
+}
+
+static size_t allocated(size_t size)
+{
+    int class = class_of(size);
+    return class < TI_PARCEL_CLASSES ? (size_t)SMALLEST << class : size;
+}
 
 ti_parcel *ti_parcel_create(ti_parcel_pool *pool, const ti_payload *payload, bool with_blocks, bool with_bytes)
 {
     size_t blocks = with_blocks ? payload->count * sizeof(ti_block) : 0;
     size_t size = sizeof(ti_parcel) + blocks + (with_bytes ? payload->bytes : 0);
-    bool pooled = size <= POOLED && pool->spare.count;
-    ti_parcel *p = pooled ? pool->spare.data[--pool->spare.count] : ti_alloc(TI_MAX(size, (size_t)POOLED));
+    int class = class_of(size);
+    bool pooled = class < TI_PARCEL_CLASSES && pool->spare[class].count;
+    ti_parcel *p = pooled ? pool->spare[class].data[--pool->spare[class].count] : ti_alloc(allocated(size));
     *p = (ti_parcel){ .size = size, .packed = (char *)p + sizeof(ti_parcel) + blocks };
     p->payload = (ti_payload){ .block = p->block, .count = with_blocks ? payload->count : 0, .bytes = payload->bytes };
     if (blocks) {
@@ -26,19 +44,22 @@ void ti_parcel_destroy(ti_parcel_pool *pool, ti_parcel *p)
     if (!p) {
         return;
     }
-    if (p->size <= POOLED && pool->spare.count < MAX_SPARE) {
-        ti_vec_push(&pool->spare, p);
+    int class = class_of(p->size);
+    if (class < TI_PARCEL_CLASSES && pool->spare[class].count < MAX_SPARE) {
+        ti_vec_push(&pool->spare[class], p);
     } else {
-        ti_free(p, TI_MAX(p->size, (size_t)POOLED));
+        ti_free(p, allocated(p->size));
     }
 }
 
 void ti_parcel_pool_fini(ti_parcel_pool *pool)
 {
-    for (size_t i = 0; i < pool->spare.count; i++) {
-        ti_free(pool->spare.data[i], POOLED);
+    for (int class = 0; class < TI_PARCEL_CLASSES; class ++) {
+        for (size_t i = 0; i < pool->spare[class].count; i++) {
+            ti_free(pool->spare[class].data[i], (size_t)SMALLEST << class);
+        }
+        ti_vec_fini(&pool->spare[class]);
     }
-    ti_vec_fini(&pool->spare);
 }
 
 void ti_parcel_heap_push(ti_parcel_heap *heap, ti_parcel *parcel)

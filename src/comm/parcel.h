@@ -1,5 +1,5 @@
-/* Parcels: payloads that outlive the call that gave them, of a send that is held back or of a packed message together
- * with its bytes.
+/* Parcels: payloads that outlive the call that gave them, of a send that is held back, of a packed message together
+ * with its bytes, or of a message that came before its receive.
  *
  * Small ones come from a pool, so that steady traffic calls no malloc. Parcels that wait lie in a heap by their
  * counters. One thread. */
@@ -17,8 +17,10 @@ typedef struct ti_parcel {
     ti_block block[];
 } ti_parcel;
 
+enum { TI_PARCEL_CLASSES = 4 };
+
 typedef struct ti_parcel_pool {
-    TI_VEC(ti_parcel *) spare; /* all of one size */
+    TI_VEC(ti_parcel *) spare[TI_PARCEL_CLASSES]; /* all of one size each */
 } ti_parcel_pool;
 
 void ti_parcel_pool_fini(ti_parcel_pool *pool);

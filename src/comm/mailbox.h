@@ -1,0 +1,162 @@
+/* A mailbox: short messages from one process to another one of the same machine, in memory that both have.
+ *
+ * It is a ring of bytes, in which each message begins on a cache line. The reader waits for the state of the message
+ * that is next, and the writer sets it last. Any line may become the next, so the writer has cleared the state in those
+ * ahead: while the message before was under way, by which it also has these lines when it fills them. So a message that
+ * fits into a line with its header waits for one line to move between two cores. The reader says now and then how far
+ * it is; the writer looks there when it finds no room.
+ *
+ * A message may ask for an answer: that somebody has received it, not only taken it out. Answers are counted.
+ *
+ * One reader and one writer; each has a ti_mailbox of its own, on the same memory. */
+#ifndef TI_MAILBOX_H
+#define TI_MAILBOX_H
+
+#include "base/macro.h"
+
+#include <stdatomic.h>
+
+enum { TI_MAILBOX_BYTES = 32 * 1024 /* of the ring: a power of two */ };
+
+typedef enum ti_mailbox_state {
+    TI_MAILBOX_EMPTY,
+    TI_MAILBOX_FULL,
+    TI_MAILBOX_TURNS /* what comes next begins where the ring does */
+} ti_mailbox_state;
+
+typedef struct ti_mailbox_message {
+    _Atomic uint32_t state; /* ti_mailbox_state */
+    uint32_t bytes;
+    uint64_t counter;
+    uint16_t route;
+    bool asks; /* for an answer */
+    _Alignas(8) char data[];
+} ti_mailbox_message;
+
+/* What both see. All 0 is a mailbox that is empty. */
+typedef struct ti_mailbox_memory {
+    _Alignas(TI_CACHE_LINE) _Atomic uint64_t taken; /* bytes; by the reader */
+    _Atomic uint64_t answers;                       /* by the reader */
+    _Alignas(TI_CACHE_LINE) char ring[TI_MAILBOX_BYTES];
+} ti_mailbox_memory;
+
+/* One end. */
+typedef struct ti_mailbox {
+    ti_mailbox_memory *memory;
+    uint64_t at; /* in bytes, from the beginning: of the next message */
+    /* The writer: */
+    uint64_t limit;   /* as far as it knows, what lies before this is free */
+    uint64_t cleared; /* and there is no state before this, up to the limit at most */
+    uint64_t asked;   /* answers that it has asked for */
+} ti_mailbox;
+
+static inline ti_mailbox ti_mailbox_on(ti_mailbox_memory *memory)
+{
+    return (ti_mailbox){ .memory = memory, .limit = TI_MAILBOX_BYTES, .cleared = TI_MAILBOX_BYTES };
+}
+
+static inline size_t ti_mailbox_length(size_t bytes)
+{
+    return TI_ALIGN_UP(offsetof(ti_mailbox_message, data) + bytes, (size_t)TI_CACHE_LINE);
+}
+
+static inline ti_mailbox_message *ti_mailbox_at(const ti_mailbox *box, uint64_t at)
+{
+    return (ti_mailbox_message *)(void *)(box->memory->ring + at % TI_MAILBOX_BYTES);
+}
+
+/* ---- the writer */
+
+static inline void ti_mailbox_clear(ti_mailbox *box, uint64_t end)
+{
+    for (; box->cleared < end; box->cleared += TI_CACHE_LINE) {
+        atomic_store_explicit(&ti_mailbox_at(box, box->cleared)->state, TI_MAILBOX_EMPTY, memory_order_relaxed);
+    }
+}
+
+/* What is at `at` is complete, and is so long. */
+static inline void ti_mailbox_set(ti_mailbox *box, size_t length, ti_mailbox_state state)
+{
+    atomic_store_explicit(&ti_mailbox_at(box, box->at)->state, state, memory_order_release);
+    box->at += length;
+}
+
+/* Whether there is room for that, and for the state behind it. */
+static inline bool ti_mailbox_has_room(ti_mailbox *box, size_t length)
+{
+    const uint64_t end = box->at + length + TI_CACHE_LINE;
+    if (TI_UNLIKELY(end > box->limit)) {
+        box->limit = atomic_load_explicit(&box->memory->taken, memory_order_acquire) + TI_MAILBOX_BYTES;
+    }
+    return end <= box->limit;
+}
+
+/* A message to fill, for at most a quarter of the ring; or NULL: there is no room. */
+static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes)
+{
+    const size_t length = ti_mailbox_length(bytes), left = TI_MAILBOX_BYTES - box->at % TI_MAILBOX_BYTES;
+    const size_t skipped = length > left ? left : 0;
+    if (!ti_mailbox_has_room(box, skipped + length)) {
+        return NULL;
+    }
+    ti_mailbox_clear(box, box->at + skipped + length + TI_CACHE_LINE);
+    if (skipped) {
+        ti_mailbox_set(box, skipped, TI_MAILBOX_TURNS);
+    }
+    ti_mailbox_message *message = ti_mailbox_at(box, box->at);
+    message->bytes = (uint32_t)bytes;
+    return message;
+}
+
+static inline void ti_mailbox_post(ti_mailbox *box, const ti_mailbox_message *message)
+{
+    const size_t length = ti_mailbox_length(message->bytes);
+    box->asked += message->asks;
+    ti_mailbox_set(box, length, TI_MAILBOX_FULL);
+    ti_mailbox_clear(box, TI_MIN(box->at + length + TI_CACHE_LINE, box->limit)); /* for one more of this length */
+}
+
+/* Whether all that was asked for has been answered. */
+static inline bool ti_mailbox_is_answered(const ti_mailbox *box)
+{
+    return atomic_load_explicit(&box->memory->answers, memory_order_acquire) == box->asked;
+}
+
+/* ---- the reader */
+
+/* What was at `at` has been read. The writer hears of a quarter at a time: its cache line stays where it is until
+ * then. */
+static inline void ti_mailbox_go_on(ti_mailbox *box, size_t length)
+{
+    enum { QUARTER = TI_MAILBOX_BYTES / 4 };
+    const uint64_t before = box->at;
+    box->at += length;
+    if (before / QUARTER != box->at / QUARTER) {
+        atomic_store_explicit(&box->memory->taken, box->at, memory_order_release);
+    }
+}
+
+/* The next message, or NULL. */
+static inline const ti_mailbox_message *ti_mailbox_look(ti_mailbox *box)
+{
+    const ti_mailbox_message *message = ti_mailbox_at(box, box->at);
+    uint32_t state = atomic_load_explicit(&message->state, memory_order_acquire);
+    if (TI_UNLIKELY(state == TI_MAILBOX_TURNS)) {
+        ti_mailbox_go_on(box, TI_MAILBOX_BYTES - box->at % TI_MAILBOX_BYTES);
+        message = ti_mailbox_at(box, box->at);
+        state = atomic_load_explicit(&message->state, memory_order_acquire);
+    }
+    return state == TI_MAILBOX_FULL ? message : NULL;
+}
+
+static inline void ti_mailbox_take(ti_mailbox *box, const ti_mailbox_message *message)
+{
+    ti_mailbox_go_on(box, ti_mailbox_length(message->bytes));
+}
+
+static inline void ti_mailbox_answer(const ti_mailbox *box)
+{
+    atomic_fetch_add_explicit(&box->memory->answers, 1, memory_order_release);
+}
+
+#endif
