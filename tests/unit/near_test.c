@@ -41,7 +41,7 @@ static bool is_right(const char *data, uint64_t message, size_t bytes)
 /* All lengths from nothing to the longest, short ones more often. */
 static size_t random_bytes(rng *r)
 {
-    static const int64_t most[] = { 0, 8, 40, 41, 200, 1000, TI_NEAR_BYTES, TI_NEAR_BYTES };
+    static const int64_t most[] = { 0, 8, 40, 41, 200, 1000, 5000, TI_NEAR_BYTES };
     return (size_t)rng_between(r, 0, most[rng_between(r, 0, TI_COUNT(most) - 1)]);
 }
 
@@ -100,23 +100,40 @@ static void messages_come_in_their_order(void **unused)
     TI_DELETE(memory);
 }
 
-/* As many as fit, and one that does not until a quarter has been taken. */
+/* As many as fit, then none, until those at the beginning have been taken. What does not fill up uses little. */
 static void mailboxes_fill_up(void **unused)
 {
     (void)unused;
     for (size_t bytes = 0; bytes <= TI_NEAR_BYTES; bytes += bytes < 64 ? 8 : 504) {
+        const size_t length = ti_mailbox_length(bytes);
         ti_mailbox_memory *memory = TI_NEW(ti_mailbox_memory);
         ti_mailbox writer = ti_mailbox_on(memory), reader = ti_mailbox_on(memory);
         uint64_t sent = 0, taken = 0;
         while (post(&writer, sent, bytes)) {
             sent++;
         }
-        assert_true(sent >= TI_MAILBOX_BYTES / ti_mailbox_length(bytes) - 1);
-        while (taken * ti_mailbox_length(bytes) < TI_MAILBOX_BYTES / 4) {
-            assert_false(post(&writer, sent, bytes));
+        assert_true((sent + 1) * length + TI_CACHE_LINE > TI_MAILBOX_BYTES);
+        while (!post(&writer, sent, bytes)) {
+            assert_true(taken * length < length + TI_CACHE_LINE + TI_MAILBOX_STEP);
             assert_true(take(&reader, taken++, bytes));
         }
-        assert_true(post(&writer, sent, bytes));
+        assert_true(taken > 0);
+        sent++;
+        while (taken < sent) {
+            assert_true(take(&reader, taken++, bytes));
+        }
+        char *unused_part = memory->ring + TI_MAX(TI_MAILBOX_LAP, TI_MAILBOX_STEP + length) + 2 * length;
+        const size_t left = (size_t)(memory->ring + TI_MAILBOX_BYTES - unused_part);
+        for (int lap = 0; lap < 3; lap++) { /* the second begins at the beginning, if the first does not */
+            memset(unused_part, lap == 2 ? 0x11 : unused_part[0], lap == 2 ? left : 0);
+            for (size_t sum = 0; sum < 2 * TI_MAILBOX_BYTES; sum += length) {
+                assert_true(post(&writer, sent++, bytes));
+                assert_true(take(&reader, taken++, bytes));
+            }
+        }
+        for (size_t i = 0; i < left; i++) {
+            assert_int_equal(unused_part[i], 0x11);
+        }
         TI_DELETE(memory);
     }
 }
