@@ -6,6 +6,7 @@ tacit=$1 program=$2 sources=$3 all=${4-} runs=0
 dir=$(mktemp -d)
 log=$dir/log counts=$dir/counts
 trap 'rm -rf "$dir"' EXIT
+export TACIT_LOCAL_MESSAGES=mpi # all messages are MPI's
 
 fail()
 {
