@@ -162,7 +162,10 @@ typedef struct ti_comm_settings {
     int broadcast;      /* TACIT_BROADCAST_*; the same on all nodes */
     int schedule;       /* of collectives: TACIT_COLLECTIVE_SCHEDULE_*; the same on all nodes */
     bool no_near;       /* short messages between nodes of one machine go by MPI, too */
-    const char *text;   /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
+    /* For tests: of the nodes of one machine, those are near each other whose numbers there are equal modulo this. 0:
+     * all of them. The same on all nodes. */
+    int near_groups;
+    const char *text; /* ti_config_shared, which nodes compare before anything else; NULL: nothing is compared */
 } ti_comm_settings;
 
 /* MPI: initialises it unless somebody has. NULL and a sentence in `why` on failure. In builds without MPI: always. */

@@ -402,10 +402,10 @@ static void barriers_wait(ti_comm *comm)
     }
 }
 
-static ti_comm *another_comm(bool no_near)
+static ti_comm *another_comm(bool no_near, int near_groups)
 {
     char why[256] = "";
-    const ti_comm_settings settings = { .early_bytes = EARLY_BYTES, .no_near = no_near };
+    const ti_comm_settings settings = { .early_bytes = EARLY_BYTES, .no_near = no_near, .near_groups = near_groups };
     ti_comm *comm = ti_comm_mpi_create(&settings, why, sizeof(why));
     if (!comm) {
         fprintf(stderr, "%s\n", why);
@@ -423,6 +423,18 @@ static void all_traffic(ti_comm *comm, uint64_t seed)
     many_shapes(comm, 200000);
 }
 
+/* Some nodes are near, others are reached by MPI, as if these were on other machines. */
+static void near_and_far_nodes(uint64_t seed)
+{
+    for (int groups = 2; groups <= 3; groups++) {
+        ti_comm *comm = another_comm(false, groups);
+        all_traffic(comm, seed);
+        REQUIRE(comm, (comm->stats.messages_near > 0) ==
+                          (comm->local_node >= groups || comm->local_node + groups < comm->local_nodes));
+        comm->ops->destroy(comm);
+    }
+}
+
 /* One node says that it wants none, or may have no memory that others could open: then nobody of its machine has. */
 static void one_node_decides_for_its_machine(uint64_t seed, bool by_limit, bool last)
 {
@@ -437,7 +449,7 @@ static void one_node_decides_for_its_machine(uint64_t seed, bool by_limit, bool 
     if (it && by_limit) {
         setrlimit(RLIMIT_FSIZE, &less);
     }
-    ti_comm *comm = another_comm(it && !by_limit);
+    ti_comm *comm = another_comm(it && !by_limit, 0);
     setrlimit(RLIMIT_FSIZE, &before);
     if (by_limit == last) { /* half of them: it takes a while */
         all_traffic(comm, seed);
@@ -452,7 +464,7 @@ static void one_node_decides_for_its_machine(uint64_t seed, bool by_limit, bool 
 static void wrong_length_is_an_error(size_t sent, size_t expected, int distance, bool no_near)
 {
     char data[256] = { 0 };
-    ti_comm *comm = another_comm(no_near);
+    ti_comm *comm = another_comm(no_near, 0);
     uint64_t token;
     int n = 0;
     send_bytes(comm, (comm->node + distance) % comm->num_nodes, 5, data + 128, sent);
@@ -617,6 +629,7 @@ int main(int argc, char **argv)
     barriers_wait(comm);
     all_traffic(comm, seed);
     REQUIRE(comm, (comm->stats.messages_near > 0) == (comm->local_nodes > 1));
+    near_and_far_nodes(seed);
     for (int i = 0; i < 4; i++) {
         one_node_decides_for_its_machine(seed, i % 2, i / 2);
     }

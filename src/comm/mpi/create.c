@@ -116,7 +116,7 @@ static tacit_status create(const ti_mpi_start *start, const ti_comm_settings *se
     self->comm.reaches_cuda = takes_cuda_addresses();
     ti_mpi_types_init(&self->types);
     bool ok = open_communicator(self, start->parent) && compare_settings(self, settings->text) &&
-              ti_mpi_machine_open(self, !settings->no_near) && open_kernels_communicator(self, start->parent) &&
+              ti_mpi_machine_open(self, settings) && open_kernels_communicator(self, start->parent) &&
               open_collectives(self, settings->schedule) && open_relays(self, settings);
     ti_mpi_guard_arm(self->comm.node);
     *out = ok ? &self->comm : NULL;

@@ -43,26 +43,25 @@ static ti_mailbox mailbox(const ti_shared *memory, int to, int from)
 }
 
 /* False: this node cannot have the memory of one of them. */
-static bool attach(ti_mpi_state *self, const neighbour *all)
+static bool attach(ti_mpi_state *self, const neighbour *all, int n, int me)
 {
     ti_near *near = &self->near;
-    const int n = self->comm.local_nodes, me = self->comm.local_node;
     near->parcels = &self->parcels;
     near->messages = &self->comm.stats.messages_near;
     near->limit = TI_NEAR_BYTES;
     for (int i = 0; i < n; i++) {
         near->limit = TI_MIN(near->limit, all[i].bytes);
         if (i != me) {
-            self->memory[i] = ti_shared_attach(&all[i].name);
+            self->memory.data[i] = ti_shared_attach(&all[i].name);
         }
-        if (!self->memory[i].at) {
+        if (!self->memory.data[i].at) {
             return false;
         }
         if (i != me) {
             TI_ASSERT(i == 0 || all[i - 1].node < all[i].node);
             ti_vec_push(&near->peer, ((ti_near_peer){ .node = (int)all[i].node,
-                                                      .in = mailbox(&self->memory[me], me, i),
-                                                      .out = mailbox(&self->memory[i], i, me) }));
+                                                      .in = mailbox(&self->memory.data[me], me, i),
+                                                      .out = mailbox(&self->memory.data[i], i, me) }));
         }
     }
     return true;
@@ -71,33 +70,34 @@ static bool attach(ti_mpi_state *self, const neighbour *all)
 void ti_mpi_machine_close(ti_mpi_state *self)
 {
     ti_near_fini(&self->near);
-    for (int i = 0; self->memory && i < self->comm.local_nodes; i++) {
-        ti_shared_fini(&self->memory[i]);
+    for (size_t i = 0; i < self->memory.count; i++) {
+        ti_shared_fini(&self->memory.data[i]);
     }
-    ti_free(self->memory, (size_t)self->comm.local_nodes * sizeof(*self->memory));
-    self->memory = NULL;
+    ti_vec_fini(&self->memory);
 }
 
+/* All nodes of `machine`, of which there are several. */
 static bool open_mailboxes(ti_mpi_state *self, MPI_Comm machine, bool wanted)
 {
-    ti_comm *comm = &self->comm;
-    const size_t n = (size_t)comm->local_nodes;
-    neighbour mine = { .node = comm->node, .bytes = self->early_bytes / 2 }, *all = TI_NEW_ARRAY(neighbour, n);
-    self->memory = TI_NEW_ARRAY(ti_shared, n);
-    for (size_t i = 0; i < n; i++) {
-        self->memory[i].file = -1;
+    int n = 0, me = 0;
+    if (!TI_MPI_CALLED(self, MPI_Comm_size, machine, &n) || !TI_MPI_CALLED(self, MPI_Comm_rank, machine, &me)) {
+        return false;
     }
-    ti_shared *own = &self->memory[comm->local_node];
-    if (wanted && mine.bytes) {
+    neighbour mine = { .node = self->comm.node, .bytes = self->early_bytes / 2 };
+    neighbour *all = TI_NEW_ARRAY(neighbour, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        ti_vec_push(&self->memory, (ti_shared){ .file = -1 });
+    }
+    if (wanted && mine.bytes && n > 1) {
         mine.bytes--;
-        *own = ti_shared_create(size_for(comm->local_nodes), &mine.name);
+        self->memory.data[me] = ti_shared_create(size_for(n), &mine.name);
     }
     bool called = TI_MPI_CALLED(self, MPI_Allgather, &mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE,
                                 machine);
-    int have = called && attach(self, all), all_have = 0;
+    int have = called && attach(self, all, n, me), all_have = 0;
     called = called && TI_MPI_CALLED(self, MPI_Allreduce, &have, &all_have, 1, MPI_INT, MPI_MIN, machine);
-    ti_free(all, n * sizeof(*all));
-    ti_shared_close_file(own);
+    ti_free(all, (size_t)n * sizeof(*all));
+    ti_shared_close_file(&self->memory.data[me]);
     if (!all_have) {
         ti_mpi_machine_close(self);
         ti_log(TI_LOG_INFO, "messages between nodes of this machine go by MPI: %s",
@@ -107,7 +107,14 @@ static bool open_mailboxes(ti_mpi_state *self, MPI_Comm machine, bool wanted)
     return called;
 }
 
-bool ti_mpi_machine_open(ti_mpi_state *self, bool near)
+static bool open_groups(ti_mpi_state *self, MPI_Comm machine, const ti_comm_settings *settings)
+{
+    MPI_Comm group;
+    return TI_MPI_CALLED(self, MPI_Comm_split, machine, self->comm.local_node % settings->near_groups, 0, &group) &&
+           open_mailboxes(self, group, !settings->no_near) && TI_MPI_CALLED(self, MPI_Comm_free, &group);
+}
+
+bool ti_mpi_machine_open(ti_mpi_state *self, const ti_comm_settings *settings)
 {
     ti_comm *comm = &self->comm;
     MPI_Comm machine = MPI_COMM_NULL;
@@ -117,6 +124,7 @@ bool ti_mpi_machine_open(ti_mpi_state *self, bool near)
         return false;
     }
     TI_ASSERT(comm->local_nodes >= 1 && comm->local_nodes <= comm->num_nodes);
-    return (comm->local_nodes == 1 || open_mailboxes(self, machine, near)) &&
-           TI_MPI_CALLED(self, MPI_Comm_free, &machine);
+    bool opened = comm->local_nodes == 1 || (settings->near_groups ? open_groups(self, machine, settings)
+                                                                   : open_mailboxes(self, machine, !settings->no_near));
+    return opened && TI_MPI_CALLED(self, MPI_Comm_free, &machine);
 }

@@ -5,9 +5,9 @@
 
 #include "comm/mpi/state.h"
 
-/* Fills in which nodes are here, and opens their mailboxes if `near`. Where memory cannot be shared there are none, on
+/* Fills in which nodes are here, and opens their mailboxes, if wanted. Where memory cannot be shared there are none, on
  * any of them. False: an error of MPI, which is stored. */
-bool ti_mpi_machine_open(ti_mpi_state *self, bool near);
+bool ti_mpi_machine_open(ti_mpi_state *self, const ti_comm_settings *settings);
 void ti_mpi_machine_close(ti_mpi_state *self);
 
 #endif

@@ -77,9 +77,9 @@ typedef struct ti_mpi_state {
     ti_direct direct;
     ti_combining combining;
     ti_relay relay;
-    ti_near near;         /* nodes of this machine that get short messages without MPI */
-    ti_shared *memory;    /* their mailboxes, by local node; or NULL */
-    ti_parcel *withdrawn; /* the blocks of the receive that was taken back last; or NULL */
+    ti_near near;             /* nodes of this machine that get short messages without MPI */
+    TI_VEC(ti_shared) memory; /* in which their mailboxes and this node's are */
+    ti_parcel *withdrawn;     /* the blocks of the receive that was taken back last; or NULL */
     TI_VEC(struct ti_mpi_frame {
         int from;
         ti_parcel *parcel;
