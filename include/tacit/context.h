@@ -199,6 +199,7 @@ typedef struct tacit_counters {
     uint64_t multicast_recipients;      /* of these, together */
     uint64_t multicast_depth;           /* messages that the last recipient of one waits for, at most */
     uint64_t multicast_forwards;        /* messages in which this node sends on what another one wrote */
+    uint64_t messages_local;            /* received without MPI from nodes of this machine, those of collectives too */
 } tacit_counters;
 
 /* Copy the counters to `out`. Waits for nothing, so what is under way counts in part; call tacit_wait

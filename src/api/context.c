@@ -243,6 +243,7 @@ static void log_counters(tacit_context *ctx)
                  { "bytes_sent", c.bytes_sent },
                  { "messages_received", c.messages_received },
                  { "bytes_received", c.bytes_received },
+                 { "messages_local", c.messages_local },
                  { "allocated_peak", c.allocated_peak },
                  { "reallocations", c.reallocations },
                  { "reallocated_bytes", c.reallocated_bytes },

@@ -39,6 +39,7 @@ void ti_counters_of_network(const ti_comm_stats *network, ti_outbox_counts sends
     out->messages_received = network->messages_received;
     out->bytes_received = network->bytes_received;
     out->early_bytes_peak = network->early_bytes_peak;
+    out->messages_local = network->messages_near;
     out->collectives = network->collectives;
     out->collective_bytes_sent = network->collective_bytes_out;
     out->collective_bytes_received = network->collective_bytes_in;

@@ -28,7 +28,7 @@ static void meet(const tacit_launch *launch, size_t step, void *user)
 
 /* What this node forwarded for others, and the multicasts that it was the root of. */
 typedef struct forwarded {
-    unsigned long long relayed_bytes, multicasts, multicast_forwards;
+    unsigned long long relayed_bytes, multicasts, multicast_forwards, messages_local;
 } forwarded;
 
 /* For the files of a run; node 0 makes it and takes it away. */
@@ -63,6 +63,7 @@ static bool run_one(uint64_t seed, int nodes, bool always_slow, model_result *ou
         sum->relayed_bytes += counters.relayed_bytes;
         sum->multicasts += counters.multicasts;
         sum->multicast_forwards += counters.multicast_forwards;
+        sum->messages_local += counters.messages_local;
     }
     status = tacit_finalize(ctx);
     if (status != TACIT_OK && !out->failed) {
@@ -156,6 +157,10 @@ int main(int argc, char **argv)
     }
     if (count >= 100 && nodes >= 8 && (!sum.relayed_bytes || !sum.multicast_forwards)) {
         fprintf(stderr, "model_mpi_test: nothing was relayed, or sent on in a planned multicast\n");
+        good = false;
+    }
+    if (count >= 20 && (nodes > 1) != (sum.messages_local > 0)) {
+        fprintf(stderr, "model_mpi_test: %llu messages went without MPI\n", sum.messages_local);
         good = false;
     }
     MPI_Finalize();
