@@ -6,6 +6,8 @@
  * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never
  * blocks. What has come of reductions is combined by the poll that finds it.
  *
+ * Short messages to nodes of the same machine do not go by MPI (comm/near.h): near_peer says which.
+ *
  * Early bytes (early.h): a sync point is a message sent by MPI_Issend, and so is every message that is not counted.
  *
  * Called by one thread at a time. */
