@@ -184,6 +184,17 @@ expect 137 '' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi t
 printf '#!/bin/sh\ntrap "echo one" USR1\ntrap "echo end; exit 9" TERM\nkill -USR1 $PPID\nsleep 0.5\nkill -TERM $PPID\nsleep 5\n' >"$dir/stuck/mpirun.openmpi"
 expect 143 '^one$' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi true
 
+# Every job of Open MPI has a folder for temporary files, which goes with it whatever is left there, unless the user names one.
+printf '#!/bin/sh\necho "in $OMPI_MCA_orte_tmpdir_base"\nmkdir "$OMPI_MCA_orte_tmpdir_base/left" || exit 4\n%s\n' \
+    'touch "$OMPI_MCA_orte_tmpdir_base/left/file"' >"$dir/stuck/mpirun.openmpi"
+mkdir "$dir/jobs" "$dir/mine"
+in_folder() { env PATH="$dir/stuck:$PATH" TMPDIR="$dir/jobs" "$@" "$tacit" run -n 2 --launcher openmpi true; }
+expect 0 "^in $dir/jobs/tacit-" in_folder
+expect 4 "^in $" in_folder OMPI_MCA_orte_local_tmpdir_base=/tmp
+expect 0 "^in $dir/mine$" in_folder OMPI_MCA_orte_tmpdir_base="$dir/mine"
+expect 1 '' rmdir "$dir/mine/left"
+expect 0 '' rmdir "$dir/jobs" # it is empty
+
 # Inside Slurm, srun is preferred. What it is given; tools/slurm-try runs it.
 in_slurm() { env SLURM_JOB_ID=1 PATH="$dir/slurm:$PATH" "$@" "$tacit" run -n 3 --dry-launch true; }
 expect 0 "^$dir/slurm/srun -n 3 --kill-on-bad-exit=1 .*true$" in_slurm

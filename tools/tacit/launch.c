@@ -22,8 +22,9 @@ typedef TI_VEC(char *) words;
 
 /* A command that is being built: its words, and the variables to set unless they are set already. */
 typedef struct command {
-    words argv; /* owned */
-    words env;  /* "NAME=value", owned */
+    words argv;           /* owned */
+    words env;            /* "NAME=value", owned */
+    bool is_openmpi_here; /* Open MPI's launcher, all on this machine */
 } command;
 
 typedef struct launcher {
@@ -169,6 +170,7 @@ static void openmpi_command(command *c, int nodes)
     add(&c->env, "OMPI_MCA_btl_base_warn_component_unused=0"); /* no fast network is no mistake */
     if (!getenv("SLURM_JOB_ID") && !getenv("PBS_JOBID") && !getenv("LSB_JOBID")) {
         add(&c->argv, "--oversubscribe");
+        c->is_openmpi_here = true;
     }
     add(&c->argv, "--bind-to");
     add(&c->argv, "none");
@@ -325,11 +327,10 @@ static int prepare(command *c, const tool_request *request)
 static int execute_and_wait(const command *c, const tool_request *request, int *exit_status)
 {
     const pid_t tool = getpid();
+    char folder[PATH_MAX];
+    bool has_folder = c->is_openmpi_here && tool_session_begin(folder);
     fflush(NULL);
     pid_t child = fork();
-    if (child < 0) {
-        return tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno));
-    }
     if (child == 0) {
         if (request->output_to_stderr) {
             dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -337,8 +338,14 @@ static int execute_and_wait(const command *c, const tool_request *request, int *
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         _exit(getppid() == tool ? execute(c) : TOOL_FAILURE);
     }
-    *exit_status = tool_wait(child, request->nodes);
-    return TOOL_OK;
+    int status = child < 0 ? tool_fail(TOOL_FAILURE, "no process can be started: %s", strerror(errno)) : TOOL_OK;
+    if (status == TOOL_OK) {
+        *exit_status = tool_wait(child, request->nodes);
+    }
+    if (has_folder) {
+        tool_session_end(folder);
+    }
+    return status;
 }
 
 int tool_launch(const tool_request *request)

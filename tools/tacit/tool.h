@@ -75,6 +75,10 @@ int tool_wait(int child, int nodes);
 int tool_run_quietly(const char *path, char **argv, int *output, int *exit_status);
 /* Shows the end of that on stderr, unless a signal has come. Whether there was anything. */
 bool tool_show_output(int output);
+/* For a job of Open MPI's launcher: makes a folder for its temporary files, of which the environment tells it. False if
+ * it uses another one. `end` removes it with all that is left in it. */
+bool tool_session_begin(char folder[PATH_MAX]);
+void tool_session_end(const char *folder);
 /* The launchers that the tool knows, in order; false behind the last. */
 bool tool_launcher_at(size_t index, tool_launcher *out);
 
