@@ -104,6 +104,7 @@ static void start(tacit_config config)
                          : config.devices; /* a driver's own */
     config.graph = NULL;
     config.trace = NULL;
+    config.explain = NULL;
     config.dry_run = NULL;
     tacit_status status = good ? ti_context_create(&config, ti_comm_self_create(), &ctx) : TACIT_ERROR_CONFIG;
     if (status == TACIT_OK) {
