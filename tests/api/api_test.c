@@ -1,5 +1,6 @@
 /* What programs mean: buffers, host tasks, placement, hints, fences, initial data, lifetimes, several contexts. See
  * programs.h; mappers and reductions are in mappers_test.c. `api_test PROGRAM` runs one program only. */
+#include "effort.h"
 #include "programs.h"
 
 #include <unistd.h>
@@ -406,7 +407,7 @@ static void add_one(const tacit_launch *k)
     FOR_I(k) TACIT_AT1(int, k->view[0], i)++;
 }
 
-enum { PASSES = 150 };
+enum { PASSES = EFFORT(150, 60) };
 
 /* A loop whose passes have fences, of one box and of several in turn, to memory of the program's and with tickets that
  * are asked later: planned once and repeated, each gets what its own pass has made. Something else comes between. */
@@ -577,7 +578,7 @@ static void count_items(const tacit_launch *k)
 static void long_loop(tacit_context *ctx, void *user)
 {
     (void)user;
-    enum { STEPS = 300 };
+    enum { STEPS = EFFORT(300, 100) };
     int a[N], b[N], got[N];
     count_up(a, N);
     for (int i = 0; i < N; i++) {

@@ -1,10 +1,11 @@
 /* Contents that placed tasks on several nodes read: what comes, how often it travels, and what is counted.
  * `broadcast_test PROGRAM` runs one program only. */
+#include "effort.h"
 #include "programs.h"
 
 #include <time.h>
 
-enum { ROUNDS = 30, LONG = 3000 };
+enum { ROUNDS = 30, LONG = EFFORT(3000, 800) };
 
 typedef struct round_args {
     int round;

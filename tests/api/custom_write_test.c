@@ -1,6 +1,7 @@
 /* Custom mappers for writing: those that let two chunks write one element are refused by the submitting call, on all
  * nodes alike, and on one node too; others are not, and loops pay for the check once. */
 #include "cluster.h"
+#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -317,7 +318,7 @@ static void red_and_black_in_place(void **unused)
                                     { .workers = 2, .bounds_check = 1 },
                                     { .workers = 2, .host_devices = "2" },
                                     { .workers = 2, .host_devices = "2:discrete" } };
-    for (int nodes = 1; nodes <= 5; nodes++) {
+    for (int nodes = 1; nodes <= EFFORT(5, 3); nodes++) {
         for (size_t i = 0; i < TI_COUNT(config); i++) {
             cluster_run(&(cluster){ .nodes = nodes, .config = &config[i], .program = red_and_black });
         }

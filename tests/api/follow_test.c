@@ -4,10 +4,11 @@
  * Usage: follow_test [SEED]. What follows what depends on how threads run; results do not. */
 #include "../unit/random.h"
 #include "api/context.h"
+#include "effort.h"
 
 #include <string.h>
 
-enum { ITEMS = 40, STEPS = 1500, BUFFERS = 3 };
+enum { ITEMS = 40, STEPS = EFFORT(1500, 300), BUFFERS = 3 };
 
 static uint64_t seed;
 

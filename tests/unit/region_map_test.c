@@ -2,6 +2,7 @@
  * overlapping entries, and the tree's invariants after the steps. */
 #include "grid/region_map.h"
 
+#include "effort.h"
 #include "random.h"
 
 #include <string.h>
@@ -227,7 +228,7 @@ static void disjoint_entries(void **state)
     run_plan(&(plan){ .dims = 1, .size = 300, .most = 20, .limit = 60, .steps = 3000 }, 1);
     run_plan(&(plan){ .dims = 2, .size = 60, .most = 12, .limit = 150, .steps = 3000 }, 2);
     run_plan(&(plan){ .dims = 2, .size = 300, .most = 4, .limit = 1500, .steps = 4000 }, 3);
-    run_plan(&(plan){ .dims = 3, .size = 20, .most = 8, .limit = 400, .steps = 3000 }, 4);
+    run_plan(&(plan){ .dims = 3, .size = 20, .most = 8, .limit = 400, .steps = EFFORT(3000, 1500) }, 4);
     run_plan(&(plan){ .dims = 2, .size = 8, .most = 8, .limit = 16, .steps = 3000 }, 5);
 }
 
@@ -236,7 +237,7 @@ static void overlapping_entries(void **state)
     (void)state;
     run_plan(&(plan){ .dims = 1, .size = 40, .most = 20, .overlapping = true, .limit = 100, .steps = 3000 }, 11);
     run_plan(&(plan){ .dims = 2, .size = 60, .most = 30, .overlapping = true, .limit = 400, .steps = 3000 }, 12);
-    run_plan(&(plan){ .dims = 3, .size = 20, .most = 10, .overlapping = true, .limit = 2000, .steps = 5000 }, 13);
+    run_plan(&(plan){ .dims = 3, .size = 20, .most = 10, .overlapping = true, .limit = 2000, .steps = EFFORT(5000, 2000) }, 13);
 }
 
 /* A grid of tiles, inserted in order or not: every tile is found, the query of a tile returns it alone. */

@@ -1,12 +1,13 @@
 /* The channel: order, capacity, and two threads that pass items: each arrives once, in order, with its contents. */
 #include "base/ring.h"
 
+#include "effort.h"
 #include "random.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-enum { ITEMS = 100000, CELLS = 2048 };
+enum { ITEMS = EFFORT(100000, 25000), CELLS = 2048 };
 
 static void fills_and_empties(void **state)
 {
