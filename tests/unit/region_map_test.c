@@ -237,7 +237,9 @@ static void overlapping_entries(void **state)
     (void)state;
     run_plan(&(plan){ .dims = 1, .size = 40, .most = 20, .overlapping = true, .limit = 100, .steps = 3000 }, 11);
     run_plan(&(plan){ .dims = 2, .size = 60, .most = 30, .overlapping = true, .limit = 400, .steps = 3000 }, 12);
-    run_plan(&(plan){ .dims = 3, .size = 20, .most = 10, .overlapping = true, .limit = 2000, .steps = EFFORT(5000, 2000) }, 13);
+    run_plan(
+        &(plan){ .dims = 3, .size = 20, .most = 10, .overlapping = true, .limit = 2000, .steps = EFFORT(5000, 2000) },
+        13);
 }
 
 /* A grid of tiles, inserted in order or not: every tile is found, the query of a tile returns it alone. */
