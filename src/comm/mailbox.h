@@ -22,7 +22,8 @@
 enum {
     TI_MAILBOX_BYTES = 512 * 1024, /* of the ring: a power of two */
     TI_MAILBOX_LAP = 16 * 1024,    /* of which so much is used at least */
-    TI_MAILBOX_STEP = 4 * 1024     /* after which the reader says how far it is */
+    TI_MAILBOX_STEP = 4 * 1024,    /* after which the reader says how far it is */
+    TI_MAILBOX_AHEAD = 1024        /* which the writer clears ahead */
 };
 
 typedef enum ti_mailbox_state {
@@ -123,6 +124,9 @@ static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes)
         ti_mailbox_clear(box, box->at + skipped + TI_CACHE_LINE);
         ti_mailbox_set(box, skipped, TI_MAILBOX_TURNS);
     }
+    if (length > TI_MAILBOX_AHEAD) {
+        box->cleared = TI_MAX(box->cleared, box->at + length); /* which is written over */
+    }
     ti_mailbox_clear(box, box->at + length + TI_CACHE_LINE);
     ti_mailbox_message *message = ti_mailbox_at(box, box->at);
     message->bytes = (uint32_t)bytes;
@@ -134,7 +138,8 @@ static inline void ti_mailbox_post(ti_mailbox *box, const ti_mailbox_message *me
     const size_t length = ti_mailbox_length(message->bytes);
     box->asked += message->asks;
     ti_mailbox_set(box, length, TI_MAILBOX_FULL);
-    ti_mailbox_clear(box, TI_MIN(box->at + length + TI_CACHE_LINE, box->limit)); /* for one more of this length */
+    const size_t ahead = TI_MIN(length, (size_t)TI_MAILBOX_AHEAD);
+    ti_mailbox_clear(box, TI_MIN(box->at + ahead + TI_CACHE_LINE, box->limit)); /* for one more of this length */
 }
 
 /* Whether all that was asked for has been answered. */
