@@ -101,7 +101,7 @@ static const row table[] = {
     SIZE("TACIT_EARLY_BYTES", early_bytes, 1 << 20, 1024, 1ll << 40, "1024 bytes (1k) to 1T, with k, M, G or T", "1M",
          "per peer, bytes sent for which no receive is known; later messages wait"),
     WORDS("TACIT_LOCAL_MESSAGES", local_messages, TACIT_LOCAL_MESSAGES_AUTO, "auto|mpi", "auto",
-          "by which way messages of up to 64 KiB go between nodes of one machine: through memory that their processes "
+          "by which way messages of up to 16 KiB go between nodes of one machine: through memory that their processes "
           "share, where they can, or by MPI as all others",
           TACIT_LOCAL_MESSAGES_AUTO, TACIT_LOCAL_MESSAGES_MPI),
     WORDS("TACIT_BROADCAST", broadcast, TACIT_BROADCAST_AUTO, "auto|flat|binomial|binary|chain", "auto",

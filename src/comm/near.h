@@ -16,7 +16,7 @@
 #include "comm/parcel.h"
 
 /* Messages of collectives are counted by themselves. */
-enum { TI_NEAR_ROUTES = 2, TI_NEAR_BYTES = 64 * 1024 /* the longest message */ };
+enum { TI_NEAR_ROUTES = 2, TI_NEAR_BYTES = 16 * 1024 /* the longest message */ };
 
 typedef struct ti_near_message {
     int route; /* below TI_NEAR_ROUTES */

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { LONGEST = TI_MAILBOX_BYTES / 8 }; /* a mailbox has room for it */
+
 static uint64_t seed;
 
 static char byte_of(uint64_t message, size_t i)
@@ -41,7 +43,7 @@ static bool is_right(const char *data, uint64_t message, size_t bytes)
 /* All lengths from nothing to the longest, short ones more often. */
 static size_t random_bytes(rng *r)
 {
-    static const int64_t most[] = { 0, 8, 40, 41, 200, 1000, 5000, TI_NEAR_BYTES };
+    static const int64_t most[] = { 0, 8, 40, 41, 200, 1000, 5000, LONGEST };
     return (size_t)rng_between(r, 0, most[rng_between(r, 0, TI_COUNT(most) - 1)]);
 }
 
@@ -104,7 +106,7 @@ static void messages_come_in_their_order(void **unused)
 static void mailboxes_fill_up(void **unused)
 {
     (void)unused;
-    for (size_t bytes = 0; bytes <= TI_NEAR_BYTES; bytes += bytes < 64 ? 24 : 11000) {
+    for (size_t bytes = 0; bytes <= LONGEST; bytes += bytes < 64 ? 24 : 11000) {
         const size_t length = ti_mailbox_length(bytes);
         ti_mailbox_memory *memory = TI_NEW(ti_mailbox_memory);
         ti_mailbox writer = ti_mailbox_on(memory), reader = ti_mailbox_on(memory);
@@ -193,7 +195,7 @@ static machine *machine_create(void)
     machine *m = TI_NEW(machine);
     m->memory = ti_alloc_aligned(NODES * NODES * sizeof(ti_mailbox_memory));
     for (int i = 0; i < NODES; i++) {
-        m->near[i].limit = TI_NEAR_BYTES;
+        m->near[i].limit = LONGEST;
         m->near[i].parcels = &m->pool[i];
         m->near[i].messages = &m->received[i];
         for (int k = 0; k < NODES; k++) {

@@ -66,6 +66,7 @@ typedef struct ti_mpi_collectives {
     MPI_Comm mpi;
     ti_mpi_grid grid;
     int node, nodes, schedule;
+    bool near;        /* all nodes are on one machine, and have mailboxes (comm/near.h) */
     bool never_packs; /* ti_comm.never_packs */
     ti_mpi_choice choice;
     const char *call; /* the last function of MPI that was called */
@@ -78,7 +79,7 @@ typedef struct ti_mpi_collectives {
 } ti_mpi_collectives;
 
 /* All nodes, with the same schedule (TACIT_COLLECTIVE_SCHEDULE_*). */
-int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule);
+int ti_mpi_collectives_init(ti_mpi_collectives *all, MPI_Comm mpi, int node, int nodes, int schedule, bool near);
 int ti_mpi_collectives_fini(ti_mpi_collectives *all, bool mpi_is_up);
 
 /* Start it; *out is what ti_mpi_collectives_done is told when the request has completed. Without a share nothing was

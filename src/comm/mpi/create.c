@@ -57,7 +57,9 @@ static bool open_collectives(mpi_comm *self, int schedule)
                         .node = self->comm.node,
                         .segment = TI_MAX(SEGMENTS / (size_t)TI_MAX(self->comm.num_nodes - 1, 1), (size_t)SEGMENT),
                         .whole = WHOLE };
-    int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule);
+    const bool near = self->near.peer.count + 1 == (size_t)self->comm.num_nodes;
+    int code = ti_mpi_collectives_init(shared, self->collectives, self->comm.node, self->comm.num_nodes, schedule,
+                                       near);
     bool measures = schedule == TACIT_COLLECTIVE_SCHEDULE_MEASURE && self->comm.num_nodes > 1;
     return ti_mpi_succeeded(self, code, shared->call) && (!measures || ti_mpi_measure(&self->comm, &shared->choice));
 }
