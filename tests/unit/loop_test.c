@@ -30,13 +30,30 @@ static int until_seen(ti_loop *l, uint64_t base, size_t round)
 static void rounds_are_found(void **state)
 {
     (void)state;
-    for (size_t round = 1; round <= TI_LOOP_SEGMENTS; round++) {
+    for (size_t round = 1; round <= 256; round++) {
         ti_loop *l = TI_NEW(ti_loop);
         assert_int_equal(until_seen(l, 1000, round), round == 1 ? 3 : 2 * round + 1);
         assert_int_equal(ti_loop_round(l), round);
         ti_loop_forget(l); /* the same once more, after something else */
         end(l, 7);
         assert_int_equal(until_seen(l, 1000, round), round == 1 ? 3 : 2 * round + 1);
+        assert_int_equal(ti_loop_round(l), round);
+        ti_loop_fini(l);
+        TI_DELETE(l);
+    }
+}
+
+/* Long ones are looked for once there have been no short ones for a while; and from then on as these are. */
+static void long_rounds_are_found(void **state)
+{
+    (void)state;
+    for (size_t round = 257; round <= TI_LOOP_SEGMENTS; round += round < 260 || round > TI_LOOP_SEGMENTS - 3 ? 1 : 31) {
+        ti_loop *l = TI_NEW(ti_loop);
+        assert_true((size_t)until_seen(l, 1000, round) <= 5 * round);
+        assert_int_equal(ti_loop_round(l), round);
+        ti_loop_forget(l);
+        end(l, 7);
+        assert_int_equal(until_seen(l, 1000, round), 2 * round + 1);
         assert_int_equal(ti_loop_round(l), round);
         ti_loop_fini(l);
         TI_DELETE(l);
@@ -139,9 +156,9 @@ static void loops_in_loops_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_are_found),         cmocka_unit_test(others_are_not),
-        cmocka_unit_test(what_is_seen_has_been),    cmocka_unit_test(failures_pause),
-        cmocka_unit_test(loops_in_loops_are_found),
+        cmocka_unit_test(rounds_are_found), cmocka_unit_test(long_rounds_are_found),
+        cmocka_unit_test(others_are_not),   cmocka_unit_test(what_is_seen_has_been),
+        cmocka_unit_test(failures_pause),   cmocka_unit_test(loops_in_loops_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,46 @@ enum { FIRST_BACKOFF = 4, MAX_DOUBLINGS = 8 };
 enum { MAX_WALK = 16, MIN_ALIKE = 3 };
 /* After rounds that were of no use, two of them are tried as one, then three, and so on. */
 enum { MAX_ROUNDS = 4 };
+/* Segments of a round at first, and how many times that in which none is found until twice as many are looked for. */
+enum { FIRST_SEGMENTS = 256, PATIENCE = 2 };
+
+static size_t bytes_of(size_t most)
+{
+    return (most + 1) * (sizeof(ti_loop_stretch) + sizeof(ti_loop_run) + sizeof(uint64_t));
+}
 
 void ti_loop_fini(ti_loop *l)
 {
     ti_map_fini(&l->newest);
+    ti_free(l->kept, l->most ? bytes_of(l->most) : 0);
+}
+
+/* All three in one piece. */
+static void set_memory(ti_loop *l, size_t most)
+{
+    l->most = most;
+    l->kept = ti_alloc_zero(bytes_of(most));
+    l->run = (ti_loop_run *)(void *)(l->kept + most + 1);
+    l->past = (uint64_t *)(void *)(l->run + most + 1);
+}
+
+/* Look for longer rounds, among what is known. */
+static TI_NOINLINE void grow(ti_loop *l)
+{
+    const ti_loop old = *l;
+    set_memory(l, old.most ? 2 * old.most : FIRST_SEGMENTS);
+    l->found = l->segments;
+    for (uint64_t n = old.segments - TI_MIN(old.segments, old.most + 1); old.most && n < old.segments; n++) {
+        l->past[n % (l->most + 1)] = old.past[n % (old.most + 1)];
+    }
+    const uint64_t end = old.stretches + old.is_open;
+    for (uint64_t n = end - TI_MIN(end, old.most + 1); old.most && n < end; n++) {
+        l->kept[n % (l->most + 1)] = old.kept[n % (old.most + 1)];
+    }
+    for (size_t d = 0; old.most && d <= old.most; d++) {
+        l->run[d] = old.run[d];
+    }
+    ti_free(old.kept, old.most ? bytes_of(old.most) : 0);
 }
 
 void ti_loop_note(ti_loop *l, uint64_t word)
@@ -24,15 +60,15 @@ void ti_loop_note(ti_loop *l, uint64_t word)
     l->hash = (l->hash << 7 | l->hash >> 57) ^ ti_hash64(word);
 }
 
-static inline struct ti_loop_stretch *stretch_at(ti_loop *l, uint64_t number)
+static inline ti_loop_stretch *stretch_at(ti_loop *l, uint64_t number)
 {
-    return &l->kept[number % TI_LOOP_KEPT];
+    return &l->kept[number % (l->most + 1)];
 }
 
 /* The stretch is like the one `distance` before it. */
 static void extend(ti_loop *l, uint64_t number, size_t distance)
 {
-    struct ti_loop_run *run = &l->run[distance];
+    ti_loop_run *run = &l->run[distance];
     run->length = run->length && run->end + 1 == number ? run->length + 1 : 1;
     run->end = number;
     if (run->length >= distance && (!l->distance || run->length > l->run[l->distance].length)) {
@@ -44,13 +80,13 @@ static void extend(ti_loop *l, uint64_t number, size_t distance)
 static void close_stretch(ti_loop *l)
 {
     const uint64_t number = l->stretches++;
-    struct ti_loop_stretch *s = stretch_at(l, number);
+    ti_loop_stretch *s = stretch_at(l, number);
     s->key = ti_hash64(s->hash ^ s->count << 1);
     uint64_t *newest = ti_map_at(&l->newest, s->key);
     uint64_t before = s->before = *newest;
     s->number = *newest = number + 1;
     l->distance = 0;
-    for (int walk = 0; walk < MAX_WALK && before && number - (before - 1) <= TI_LOOP_SEGMENTS; walk++) {
+    for (int walk = 0; walk < MAX_WALK && before && number - (before - 1) <= l->most; walk++) {
         extend(l, number, number - (before - 1));
         before = stretch_at(l, before - 1)->before;
     }
@@ -59,20 +95,20 @@ static void close_stretch(ti_loop *l)
 /* It is known from now on, instead of the oldest one. */
 static void open_stretch(ti_loop *l)
 {
-    struct ti_loop_stretch *s = stretch_at(l, l->stretches);
+    ti_loop_stretch *s = stretch_at(l, l->stretches);
     const uint64_t *its = s->number ? ti_map_find(&l->newest, s->key) : NULL;
     if (its && *its == s->number) {
         ti_map_remove(&l->newest, s->key, NULL);
     }
-    *s = (struct ti_loop_stretch){ .hash = l->hash, .begin = l->segments };
+    *s = (ti_loop_stretch){ .hash = l->hash, .begin = l->segments };
     l->is_open = true;
 }
 
 /* How many segments the round has in which the latest segment is, or 0. */
 static size_t find_round(ti_loop *l)
 {
-    const struct ti_loop_stretch *s = stretch_at(l, l->stretches), *like = stretch_at(l, l->stretches - l->distance);
-    if (l->distance && like->hash == s->hash && like->count >= s->count && s->begin - like->begin <= TI_LOOP_SEGMENTS) {
+    const ti_loop_stretch *s = stretch_at(l, l->stretches), *like = stretch_at(l, l->stretches - l->distance);
+    if (l->distance && like->hash == s->hash && like->count >= s->count && s->begin - like->begin <= l->most) {
         return (size_t)(s->begin - like->begin);
     }
     l->distance = 0;
@@ -81,16 +117,23 @@ static size_t find_round(ti_loop *l)
 
 void ti_loop_end_segment(ti_loop *l)
 {
+    if (!l->most) {
+        grow(l);
+    }
     if (l->is_open && stretch_at(l, l->stretches)->hash != l->hash) {
         close_stretch(l);
         l->is_open = false;
+        if (l->segments - l->found >= PATIENCE * l->most && l->most < TI_LOOP_SEGMENTS && !l->only_short) {
+            grow(l);
+        }
     }
     if (!l->is_open) {
         open_stretch(l);
     }
     stretch_at(l, l->stretches)->count++;
-    l->past[l->segments++ % TI_LOOP_KEPT] = l->hash;
+    l->past[l->segments++ % (l->most + 1)] = l->hash;
     l->round = find_round(l);
+    l->found = l->distance ? l->segments : l->found;
     l->hash = 0;
 }
 
@@ -100,7 +143,7 @@ size_t ti_loop_round(ti_loop *l)
         return 0;
     }
     const size_t all = l->round * (1 + l->more);
-    l->recorded = all <= TI_LOOP_SEGMENTS ? all : l->round;
+    l->recorded = all <= l->most ? all : l->round;
     return l->recorded;
 }
 
@@ -133,9 +176,9 @@ void ti_loop_give_up(ti_loop *l, bool was_worth)
 
 void ti_loop_go_on(ti_loop *l, uint64_t repeated)
 {
-    const uint64_t most = 2 * TI_LOOP_SEGMENTS; /* more of them make no difference */
+    const uint64_t most = 2 * l->most; /* more of them make no difference */
     for (uint64_t i = 0; i < TI_MIN(repeated, most); i++) {
-        l->hash = l->past[(l->segments - l->recorded) % TI_LOOP_KEPT];
+        l->hash = l->past[(l->segments - l->recorded) % (l->most + 1)];
         ti_loop_end_segment(l);
     }
     l->hash = 0;

@@ -6,31 +6,39 @@
 
 #include "base/map.h"
 
-/* Segments of a round at most; so many are known. */
-enum { TI_LOOP_SEGMENTS = 256, TI_LOOP_KEPT = TI_LOOP_SEGMENTS + 1 };
+/* Segments of a round at most. */
+enum { TI_LOOP_SEGMENTS = 1024 };
 
 typedef enum ti_loop_phase { TI_LOOP_LOOKS, TI_LOOP_RECORDS, TI_LOOP_REPEATS } ti_loop_phase;
 
+/* Segments in a row that are alike. */
+typedef struct ti_loop_stretch {
+    uint64_t hash, begin, count; /* of its segments; number of the first */
+    uint64_t key;                /* hash of hash and count */
+    uint64_t before, number;     /* 1 + that of the latest one with an equal key, or 0; 1 + its own, or 0 if open */
+} ti_loop_stretch;
+
+typedef struct ti_loop_run {
+    uint64_t end; /* number of the last of `length` stretches in a row that were like the one so many before */
+    uint64_t length;
+} ti_loop_run;
+
 typedef struct ti_loop {
+    bool only_short; /* rounds of more segments than at first are not looked for */
     ti_loop_phase phase;
-    uint64_t hash;               /* of the segment at hand */
-    uint64_t segments;           /* so far */
-    uint64_t past[TI_LOOP_KEPT]; /* hashes of the latest, by number */
-    uint64_t stretches;          /* that have ended; those in a row that are alike are one */
-    bool is_open;                /* and there is one more */
-    struct ti_loop_stretch {
-        uint64_t hash, begin, count; /* of its segments; number of the first */
-        uint64_t key;                /* hash of hash and count */
-        uint64_t before, number;     /* 1 + that of the latest one with an equal key, or 0; 1 + its own, or 0 if open */
-    } kept[TI_LOOP_KEPT];            /* by number */
-    ti_map newest;                   /* by key, of these: 1 + number of the latest one */
-    struct ti_loop_run {
-        uint64_t end; /* number of the last of `length` stretches in a row that were like the one so many before */
-        uint64_t length;
-    } run[TI_LOOP_SEGMENTS + 1];
-    size_t distance;   /* stretches of a round in which the latest is, or 0 */
-    size_t round;      /* segments of the round that may be recorded now, or 0 */
-    size_t recorded;   /* of the latest one that was worth a try; 0: not known */
+    uint64_t hash;         /* of the segment at hand */
+    uint64_t segments;     /* so far */
+    size_t most;           /* segments of a round for now: more are looked for where none is found. Of these, */
+    uint64_t *past;        /* and one more: hashes of the latest, by number */
+    ti_loop_stretch *kept; /* likewise: the latest, by number */
+    ti_loop_run *run;      /* likewise: by distance in stretches */
+    uint64_t found;        /* segments when there was a round of several stretches, or more were looked for */
+    uint64_t stretches;    /* that have ended; those in a row that are alike are one */
+    bool is_open;          /* and there is one more */
+    ti_map newest;         /* by key, of those that are kept: 1 + number of the latest one */
+    size_t distance;       /* stretches of a round in which the latest is, or 0 */
+    size_t round;          /* segments of the round that may be recorded now, or 0 */
+    size_t recorded;       /* of the latest one that was worth a try; 0: not known */
     size_t more;       /* rounds beside the first that are recorded as one: what is known may need several to repeat */
     uint64_t next_try; /* segment from which on a round may be recorded */
     int failures;      /* since one was worth it */
