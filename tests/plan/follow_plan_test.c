@@ -453,7 +453,7 @@ static void what_touches_the_same_is_ordered(void **state)
     static const int64_t steps[] = { 1, 2, 4, 16, INT64_MAX };
     uint64_t compared[2] = { 0 };
     counts seen = { 0 };
-    for (uint64_t seed = 1; seed <= EFFORT(3000, 600); seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(3000, 300); seed++) {
         gen_rng rng = { gen_mix(seed) };
         bool alone = seed % 2;
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = alone ? 1 : 5, .steps = 40 });
@@ -475,8 +475,8 @@ static void what_touches_the_same_is_ordered(void **state)
            (unsigned long long)compared[1], (unsigned long long)compared[0], (unsigned long long)tiles,
            (unsigned long long)seen.early, (unsigned long long)seen.again, (unsigned long long)seen.bundles);
     ti_vec_fini(&seen.log);
-    assert_true(compared[0] > EFFORT(100000, 20000) && compared[1] > EFFORT(500000, 100000) && seen.early > 0);
-    assert_true(seen.again > EFFORT(5000, 1000) && tiles > EFFORT(100, 20));
+    assert_true(compared[0] > EFFORT(100000, 10000) && compared[1] > EFFORT(500000, 50000) && seen.early > 0);
+    assert_true(seen.again > EFFORT(5000, 500) && tiles > EFFORT(100, 10));
 }
 
 /* ---- loops */

@@ -17,7 +17,7 @@ typedef struct arguments {
 
 static bool parse(int argc, char **argv, arguments *out)
 {
-    *out = (arguments){ .seed = 1, .count = EFFORT(2500, 600) };
+    *out = (arguments){ .seed = 1, .count = EFFORT(2500, 300) };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--print") == 0) {
             out->print = true;

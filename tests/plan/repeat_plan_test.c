@@ -213,7 +213,7 @@ static void random_loops(void **state)
 {
     (void)state;
     uint64_t repeated[2] = { 0 };
-    for (uint64_t seed = 1; seed <= EFFORT(2000, 400); seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(2000, 200); seed++) {
         gen_rng rng = { gen_mix(seed ^ 0x100b5) };
         gen_program *program = gen_create(&(gen_options){ .seed = seed, .nodes = 1 + (int)(seed % 7), .steps = 20 });
         loops_append(program, &rng, LOOPS_LONGEST);
@@ -221,7 +221,7 @@ static void random_loops(void **state)
         gen_destroy(program);
     }
     printf("%llu and %llu tasks repeated\n", (unsigned long long)repeated[0], (unsigned long long)repeated[1]);
-    assert_true(repeated[0] > EFFORT(10000, 2000) && repeated[1] > EFFORT(50000, 10000));
+    assert_true(repeated[0] > EFFORT(10000, 1000) && repeated[1] > EFFORT(50000, 5000));
 }
 
 /* ---- reductions */
@@ -312,7 +312,7 @@ static void sums(void **state)
 {
     (void)state;
     uint64_t steps;
-    assert_true(compare_all(sums_program, EFFORT(1000, 250), &steps) > EFFORT(50000, 12500));
+    assert_true(compare_all(sums_program, EFFORT(1000, 125), &steps) > EFFORT(50000, 6250));
 }
 
 /* ---- loops that end while tasks are held */
