@@ -1,9 +1,10 @@
 /* A mailbox: short messages from one process to another one of the same machine, in memory that both have.
  *
  * It is a ring of bytes, in which each message begins on a cache line. The reader waits for the state of the message
- * that is next, and the writer sets it last. Any line may become the next, so the writer has cleared the state in those
- * ahead: while the message before was under way, by which it also has these lines when it fills them. So a message that
- * fits into a line with its header waits for one line to move between two cores. The reader says now and then how far
+ * that is next, and the writer sets it last. The line behind a message is where the next begins, so the writer has
+ * cleared the state there. Of short messages it has done so in the lines ahead, while the message before was under way,
+ * by which it also has these lines when it fills them: one that fits into a line with its header waits for one line to
+ * move between two cores. What lies inside a long message is not cleared. The reader says now and then how far
  * it is; the writer looks there when it finds no room.
  *
  * The writer goes back to the beginning as soon as there is room: so only a short part of the ring is used, which stays
