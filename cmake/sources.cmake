@@ -176,9 +176,11 @@ set(TACIT_SOURCES
     exec/allocation_table.c
     exec/block_run.c
     exec/busy.c
+    exec/chain.c
     exec/collective_device.c
     exec/collective_issue.c
     exec/combine.c
+    exec/combine_job.c
     exec/dry.c
     exec/dry_memory.c
     exec/engine.c

@@ -22,25 +22,26 @@ typedef struct ti_pinner {
     void (*unpin)(void *user, void *memory); /* before it is freed; also if it was not granted */
 } ti_pinner;
 
-/* A kernel on one box of items; views and arguments stay valid until completion. */
+/* A kernel on one box of items; views and arguments stay valid until completion. What differs when a kernel comes again
+ * lies together: other cores have the rest already. */
 typedef struct ti_device_kernel {
     tacit_host_kernel *host;    /* for workers, or NULL */
     const tacit_kernel *kernel; /* all kernels, if there are others, or NULL */
     tacit_launch launch;        /* chunk = the whole box; worker is filled in by the device */
+    uint64_t token;
+    void *user;
+    const struct ti_task *task; /* whose accesses are checked then, and whose items may have weights; or NULL */
+    void *at;                   /* the device's, from launch to completion */
     bool whole;                 /* one call for the whole chunk */
     bool brief;                 /* it takes less than starting it does, and is neither cut nor measured */
     int64_t granule; /* cuts along dimension 0 lie on multiples of it from the chunk's begin; see ti_split_share */
-    uint64_t token;
     /* Of a task with reductions on an accelerator: how many groups, of so many work-items, have a partial result each;
      * 0: the items of the chunk decide. */
     uint32_t groups, group_items;
     /* Reductions: calls the kernel for a part, whose chunk is in `launch`; NULL: called once, with `launch`. */
     void (*run)(struct ti_device_kernel *job, int part, int parts, tacit_launch *launch);
-    void *user;
     /* Host: the kernel runs on guarded copies (device/bounds/check.h). NULL: on the views themselves. */
     struct ti_bounds *bounds;
-    const struct ti_task *task; /* whose accesses are checked then, and whose items may have weights; or NULL */
-    void *at;                   /* the device's, from launch to completion */
 } ti_device_kernel;
 
 /* What travels between devices of several nodes, as blocks in this node's device; how many bytes that is all who take
@@ -101,10 +102,11 @@ typedef struct ti_device_ops {
      * nothing is awaited any more. NULL: the device has no such thing. */
     bool (*await)(ti_device *device, ti_device *other, uint64_t token);
     int (*room)(ti_device *device); /* how many more kernels it wants now, so that the rest can still be reordered */
-    /* A kernel that waits for nothing but `first`, which was launched, may follow it: whoever ends `first` starts it,
-     * and both complete in this order. may_be_followed: whether a kernel may follow `first` now. follow: launch `job`
-     * so; false: `first` has ended already, or `job` is not short enough, and nothing has happened. tell: whoever ends
-     * `first` is to look for what else waits for it. All three NULL: the device has no such thing. */
+    /* A kernel that waits for nothing but `first`, which was launched, and what that follows, may follow it: whoever
+     * ends `first` starts it, or lets others start it, and it may be reported sooner. may_be_followed: whether a kernel
+     * may follow `first` now. follow: launch `job` so; false: `first` has ended already, or `job` is not short enough,
+     * and nothing has happened. tell: whoever ends `first` is to look for what else waits for it. All three NULL: the
+     * device has no such thing. */
     bool (*may_be_followed)(ti_device *device, const ti_device_kernel *first);
     bool (*follow)(ti_device *device, ti_device_kernel *first, ti_device_kernel *job);
     void (*tell)(ti_device *device, ti_device_kernel *first);

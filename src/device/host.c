@@ -2,8 +2,9 @@
  *
  * A job is a kernel or a large copy; it is cut into parts, and every part is an entry in the queue of one worker
  * (host_queue.h). The worker that finishes the last part pushes the job on a stack of completions, which poll takes as
- * a whole. A job that follows another one (`then`) is started by that worker at once, who does not call `idle` before.
- * Its completion is pushed later, so they are reported in order.
+ * a whole. A job of one part that follows another one (`then`) is started by that worker at once, who does not call
+ * `idle` before. One of several parts has been queued before, and workers see for themselves when it may begin, so it
+ * may be reported first.
  * Invariants: a job leaves the pool in copy or launch and returns to it in poll, so the pool needs no lock (executor
  * role); `left` of a job counts its parts that are not finished.
  * Threads: create, destroy and stop: one; alloc, free, copy, launch, poll, room: the executor role; all else: any
@@ -57,8 +58,8 @@ typedef struct host {
     } * threads;
     int running; /* threads started and not joined */
     atomic_bool stop;
-    _Alignas(TI_CACHE_LINE) _Atomic int queued_kernels; /* not begun */
-    _Atomic int following; /* kernels that wait for the end of another one, and are not queued */
+    _Alignas(TI_CACHE_LINE) _Atomic int queued_kernels; /* launched and not begun */
+    int following;                                      /* kernels that were to follow others, and are not reported */
     /* Completions: `done` is pushed by workers, newest first; `taken` is what poll took off it and has not reported,
      * oldest first. */
     _Atomic(ti_host_job *) done;
@@ -76,26 +77,30 @@ static _Thread_local struct {
 
 /* ---------------------------------------------------------------- queues */
 
+/* What the worker finds in its own queue. */
+static bool find_own(ti_host_queue *own, ti_host_entry *out)
+{
+    return ti_host_queue_take_next(own, out) || ti_host_queue_take_gated(own, out) || ti_host_queue_take(own, out);
+}
+
 /* A look at the queues of others takes their cache lines away from them, so it stands for so many looks; 0: there is
  * none. */
 static bool find_entry(host *h, int worker, uint32_t looks, ti_host_entry *out)
 {
     int workers = h->base.workers;
     ti_host_queue *own = &h->queues[worker];
-    if (ti_host_queue_take_next(&h->queues[worker], out) || ti_host_queue_take(own, NULL, 0, out)) {
+    if (find_own(own, out)) {
         return true;
     }
     for (int i = 1; i < workers && looks > 0; i++) {
-        int other = (worker + i) % workers;
-        if (ti_host_queue_take(&h->queues[other], own, looks, out) ||
-            ti_host_queue_steal_next(&h->queues[other], own, looks, out)) {
+        if (ti_host_queue_steal(&h->queues[(worker + i) % workers], own, looks, out)) {
             return true;
         }
     }
-    return ti_host_queue_take(own, NULL, 0, out); /* it may have come while we looked elsewhere */
+    return looks > 0 && find_own(own, out); /* it may have come while we looked elsewhere */
 }
 
-/* Once the last part is queued that this thread does not keep, the job may be done, and another one. */
+/* Once the last part is queued that this thread does not keep, the job may be done. */
 static int queue_parts(host *h, ti_host_job *j, int self)
 {
     const int workers = h->base.workers, parts = j->parts,
@@ -124,7 +129,7 @@ static int find_idle(host *h, int self)
 {
     for (int i = 1; i < h->base.workers; i++) {
         const int other = (self + i) % h->base.workers;
-        if (ti_host_queue_is_empty(&h->queues[other]) && !ti_host_queue_has_next(&h->queues[other]) &&
+        if (!ti_host_queue_has_any(&h->queues[other]) &&
             !atomic_load_explicit(&h->desks[other].kernel, memory_order_relaxed)) {
             return other;
         }
@@ -150,9 +155,7 @@ static void enqueue(host *h, ti_host_job *j)
 {
     int workers = h->base.workers, wake;
     int self = me.host == h && me.worker < workers ? me.worker : -1;
-    if (j->parts > 1 && atomic_load_explicit(&j->stealable, memory_order_relaxed)) {
-        wake = queue_parts(h, j, self); /* by now it may be done, and another job */
-    } else if (j->parts > 1) {
+    if (j->parts > 1) {
         wake = queue_parts(h, j, self);
         atomic_store_explicit(&j->stealable, true, memory_order_release);
     } else if (self >= 0) {
@@ -223,7 +226,7 @@ static void run_kernel(host *h, ti_host_job *j, int part, int worker)
     desk *d = &h->desks[worker];
     ti_device_kernel *k = j->kernel;
     tacit_launch launch = k->launch;
-    if (part == 0) {
+    if (part == 0 && !j->follows) {
         atomic_fetch_sub_explicit(&h->queued_kernels, 1, memory_order_relaxed);
     }
     launch.worker = h->desc.first + worker;
@@ -268,8 +271,13 @@ static ti_host_job *job_create(host *h, uint64_t token, int parts)
     j->token = token;
     j->parts = j->cuts = parts;
     j->length = (ti_length_name){ .ns = 0 };
+    j->opens = 0;
+    j->follows = false;
+    atomic_store_explicit(&j->before, NULL, memory_order_relaxed);
     atomic_store_explicit(&j->ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&j->left, parts, memory_order_relaxed);
+    /* Who still waits for the end of the job before sees that it has ended, or another use. */
+    atomic_fetch_add_explicit(&j->use, 1, memory_order_release);
+    atomic_store_explicit(&j->left, parts, memory_order_release);
     atomic_store_explicit(&j->stealable, parts == 1, memory_order_relaxed);
     atomic_store_explicit(&j->told, false, memory_order_relaxed);
     atomic_store_explicit(&j->then, NULL, memory_order_relaxed);
@@ -312,6 +320,7 @@ static int host_poll(ti_device *device, uint64_t *tokens, int max)
         ti_host_job *j = taken;
         taken = j->next;
         tokens[n++] = j->token;
+        h->following -= j->follows;
         j->next = h->pool;
         h->pool = j;
     }
@@ -346,19 +355,19 @@ static uint64_t items_of(const ti_host_entry *e)
 }
 
 /* The last part of a job has run: whether somebody should look for what that lets go. Not if the only such job is
- * started here. Until the completion is pushed, the job is not used again. */
+ * started here, or by each worker. Until the completion is pushed, the job is not used again. */
 static bool finish(host *h, ti_host_job *j)
 {
     ti_host_job *then = atomic_exchange_explicit(&j->then, j, memory_order_acq_rel);
-    bool told = atomic_load_explicit(&j->told, memory_order_relaxed);
+    const bool told = atomic_load_explicit(&j->told, memory_order_relaxed);
+    const int opens = then ? j->opens : 0;
     complete(h, j);
-    if (!then) {
-        return true;
+    if (opens > 1) {
+        wake_workers(h, opens - 1); /* `then` may be done by now, and another job */
+    } else if (then) {
+        enqueue(h, then);
     }
-    atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&h->queued_kernels, 1, memory_order_relaxed);
-    enqueue(h, then);
-    return told;
+    return !then || told;
 }
 
 /* What follows a job was written by who executes; it comes while this worker runs its part of the job. */
@@ -434,7 +443,7 @@ bool ti_device_host_work(ti_device *device, int worker, uint32_t looks)
     if (!run_one(h, worker, looks, &completed)) {
         return false;
     }
-    for (int i = 1; i < IN_A_ROW && !completed && ti_host_queue_has_next(&h->queues[worker]); i++) {
+    for (int i = 1; i < IN_A_ROW && !completed && ti_host_queue_has_any(&h->queues[worker]); i++) {
         run_one(h, worker, 0, &completed);
     }
     return true;
@@ -607,7 +616,16 @@ static bool host_may_be_followed(ti_device *device, const ti_device_kernel *firs
     host *h = (host *)device;
     ti_host_job *before = first->at;
     return device->workers > 1 && !atomic_load_explicit(&before->then, memory_order_relaxed) &&
-           atomic_load_explicit(&h->following, memory_order_relaxed) < TI_MAX(MANY_FOLLOWING, 2 * device->workers);
+           h->following < TI_MAX(MANY_FOLLOWING, 2 * device->workers);
+}
+
+/* Each worker has its part before it can start. */
+static void queue_gated(host *h, ti_host_job *j)
+{
+    const int parts = j->parts;
+    for (int i = 0; i < parts; i++) { /* after the last one it may be done */
+        ti_host_queue_push_gated(&h->queues[(int64_t)i * h->base.workers / parts], j, i);
+    }
 }
 
 static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_kernel *kernel)
@@ -620,18 +638,31 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
         return false;
     }
     ti_host_job *j = kernel_job(h, kernel, &how);
+    const int parts = j->parts;
     atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
-    atomic_fetch_add_explicit(&h->following, 1, memory_order_relaxed);
-    if (atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
-        return true;
+    j->follows = true;
+    before->opens = parts > 1 ? parts : 0;
+    if (parts > 1) {
+        atomic_store_explicit(&j->use_before, atomic_load_explicit(&before->use, memory_order_relaxed),
+                              memory_order_relaxed);
+        atomic_store_explicit(&j->before, before, memory_order_relaxed);
     }
-    atomic_fetch_sub_explicit(&h->following, 1, memory_order_relaxed);
-    if (!kernel->brief) {
-        ti_lengths_drop(&h->lengths, &how.length);
+    if (!atomic_compare_exchange_strong_explicit(&before->then, &none, j, memory_order_release, memory_order_relaxed)) {
+        if (!kernel->brief) {
+            ti_lengths_drop(&h->lengths, &how.length);
+        }
+        j->next = h->pool;
+        h->pool = j;
+        return false;
     }
-    j->next = h->pool;
-    h->pool = j;
-    return false;
+    h->following++;
+    if (parts > 1) {
+        queue_gated(h, j);
+        if (atomic_load_explicit(&before->left, memory_order_relaxed) == 0) { /* it may have woken workers too soon */
+            wake_workers(h, parts);
+        }
+    }
+    return true;
 }
 
 /* It has not been reported, so it is not used for anything else yet. If this comes too late, what waits is started when
@@ -679,8 +710,8 @@ static void free_jobs(ti_host_job *list)
 
 static void drop_job(host *h, ti_host_job *j)
 {
-    for (ti_host_job *then; j; j = then) {
-        then = atomic_load_explicit(&j->then, memory_order_relaxed);
+    for (ti_host_job *then; j; j = then) { /* what is queued by itself is dropped by itself */
+        then = j->opens > 0 ? NULL : atomic_load_explicit(&j->then, memory_order_relaxed);
         j->next = h->pool;
         h->pool = j;
     }
@@ -690,7 +721,7 @@ static void drop_job(host *h, ti_host_job *j)
 static void drop_queued(host *h, int worker)
 {
     ti_host_entry e;
-    while (ti_host_queue_take_next(&h->queues[worker], &e) || ti_host_queue_take(&h->queues[worker], NULL, 0, &e)) {
+    while (ti_host_queue_drop(&h->queues[worker], &e)) {
         if (atomic_fetch_sub_explicit(&e.job->left, 1, memory_order_acq_rel) == 1) {
             drop_job(h, e.job);
         }

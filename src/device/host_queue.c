@@ -26,37 +26,91 @@ static void change(_Atomic uint32_t *at, uint32_t by)
 void ti_host_queue_init(ti_host_queue *q, int worker, int workers)
 {
     TI_ASSERT(0 <= worker && worker < workers);
-    q->slot = TI_NEW_ARRAY(ti_host_entry, FIRST_CAPACITY);
-    q->capacity = FIRST_CAPACITY;
+    q->sight = ti_alloc_zero((size_t)workers * sizeof(*q->sight));
     q->worker = worker;
     q->workers = workers;
 }
 
+static void free_slots(ti_host_ring *r)
+{
+    ti_free(r->slot, r->capacity * sizeof(ti_host_entry));
+}
+
 void ti_host_queue_fini(ti_host_queue *q)
 {
-    ti_free(q->slot, q->capacity * sizeof(ti_host_entry));
+    free_slots(&q->queued);
+    free_slots(&q->gated);
+    ti_free(q->sight, (size_t)q->workers * sizeof(*q->sight));
 }
+
+/* ---- rings: under the lock */
+
+static ti_host_entry *oldest(ti_host_ring *r)
+{
+    return &r->slot[r->first & (r->capacity - 1)];
+}
+
+static void grow(ti_host_ring *r, uint32_t count)
+{
+    const uint32_t capacity = TI_MAX(2 * r->capacity, (uint32_t)FIRST_CAPACITY);
+    ti_host_entry *grown = TI_NEW_ARRAY(ti_host_entry, capacity);
+    for (uint32_t i = 0; i < count; i++) {
+        grown[i] = r->slot[(r->first + i) & (r->capacity - 1)];
+    }
+    free_slots(r);
+    r->slot = grown;
+    r->first = 0;
+    r->capacity = capacity;
+}
+
+static void put(ti_host_ring *r, ti_host_entry entry)
+{
+    const uint32_t count = atomic_load_explicit(&r->count, memory_order_relaxed);
+    TI_ASSERT(count <= r->capacity && (r->capacity & (r->capacity - 1)) == 0);
+    if (count == r->capacity) {
+        grow(r, count);
+    }
+    r->slot[(r->first + count) & (r->capacity - 1)] = entry;
+    atomic_store_explicit(&r->count, count + 1, memory_order_release);
+}
+
+static ti_host_entry get(ti_host_queue *q, ti_host_ring *r)
+{
+    const ti_host_entry entry = *oldest(r);
+    r->first++;
+    change(&q->taken, 1);
+    atomic_store_explicit(&r->count, atomic_load_explicit(&r->count, memory_order_relaxed) - 1, memory_order_release);
+    return entry;
+}
+
+static bool is_empty(const ti_host_ring *r)
+{
+    return atomic_load_explicit(&r->count, memory_order_relaxed) == 0;
+}
+
+static void note_gate(ti_host_queue *q)
+{
+    atomic_store_explicit(&q->gate, is_empty(&q->gated) ? NULL : oldest(&q->gated)->job, memory_order_release);
+}
+
+/* ---- what comes */
 
 void ti_host_queue_push(ti_host_queue *q, ti_host_job *j, int part)
 {
+    const ti_host_entry entry = { j, part, expected(j) };
     TI_ASSERT(0 <= part && part < j->parts);
     ti_lock_take(&q->lock);
-    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
-    TI_ASSERT(count <= q->capacity && (q->capacity & (q->capacity - 1)) == 0);
-    if (count == q->capacity) {
-        ti_host_entry *grown = TI_NEW_ARRAY(ti_host_entry, q->capacity * 2);
-        for (uint32_t i = 0; i < count; i++) {
-            grown[i] = q->slot[(q->first + i) & (q->capacity - 1)];
-        }
-        ti_free(q->slot, q->capacity * sizeof(ti_host_entry));
-        q->slot = grown;
-        q->first = 0;
-        q->capacity *= 2;
-    }
-    const ti_host_entry entry = { j, part, expected(j) };
-    q->slot[(q->first + count) & (q->capacity - 1)] = entry;
     change(&q->ns, entry.ns);
-    atomic_store_explicit(&q->count, count + 1, memory_order_release);
+    put(&q->queued, entry);
+    ti_lock_drop(&q->lock);
+}
+
+void ti_host_queue_push_gated(ti_host_queue *q, ti_host_job *j, int part)
+{
+    TI_ASSERT(0 <= part && part < j->parts && atomic_load_explicit(&j->before, memory_order_relaxed));
+    ti_lock_take(&q->lock);
+    put(&q->gated, (ti_host_entry){ j, part, 0 });
+    note_gate(q);
     ti_lock_drop(&q->lock);
 }
 
@@ -77,38 +131,48 @@ int ti_host_queue_own_part(const ti_host_queue *q, const ti_host_job *j)
     return part < j->parts && (int)((int64_t)part * q->workers / j->parts) == q->worker ? part : j->parts;
 }
 
-/* Whether a thief may take what is queued: it takes longer than it takes to come over, or has been there for a while,
- * or nobody will wake the thief for it. */
-static bool is_due(ti_host_queue *q, ti_host_queue *thief, uint32_t looks)
+/* ---- what goes */
+
+/* Under the lock. */
+static bool get_queued(ti_host_queue *q, ti_host_entry *out)
 {
-    if (looks == TI_HOST_LOOKS_AT_REST || atomic_load_explicit(&q->ns, memory_order_relaxed) >= WORTH_NS) {
-        return true;
+    const bool any = !is_empty(&q->queued);
+    if (any) {
+        *out = get(q, &q->queued);
+        change(&q->ns, 0 - out->ns);
     }
-    const uint32_t taken = atomic_load_explicit(&q->taken, memory_order_relaxed);
-    thief->still = taken == thief->seen ? thief->still + looks : 0;
-    thief->seen = taken;
-    return thief->still > PATIENCE;
+    return any;
 }
 
-bool ti_host_queue_take(ti_host_queue *q, ti_host_queue *thief, uint32_t looks, ti_host_entry *out)
+static bool get_gated(ti_host_queue *q, ti_host_entry *out)
 {
-    if (ti_host_queue_is_empty(q) || (thief && !is_due(q, thief, looks))) {
+    const bool any = !is_empty(&q->gated) && ti_host_job_is_open(oldest(&q->gated)->job);
+    if (any) {
+        *out = get(q, &q->gated);
+        note_gate(q);
+    }
+    return any;
+}
+
+bool ti_host_queue_take(ti_host_queue *q, ti_host_entry *out)
+{
+    if (ti_host_queue_is_empty(q)) {
         return false;
     }
     ti_lock_take(&q->lock);
-    uint32_t count = atomic_load_explicit(&q->count, memory_order_relaxed);
-    bool got = count > 0;
-    if (got && thief) {
-        const ti_host_job *oldest = q->slot[q->first].job;
-        got = atomic_load_explicit(&oldest->stealable, memory_order_acquire) && ti_host_queue_is_empty(thief);
+    const bool got = get_queued(q, out);
+    ti_lock_drop(&q->lock);
+    return got;
+}
+
+bool ti_host_queue_take_gated(ti_host_queue *q, ti_host_entry *out)
+{
+    const ti_host_job *gate = atomic_load_explicit(&q->gate, memory_order_acquire);
+    if (!gate || !ti_host_job_is_open(gate)) {
+        return false;
     }
-    if (got) {
-        *out = q->slot[q->first];
-        q->first = (q->first + 1) & (q->capacity - 1);
-        change(&q->ns, 0 - out->ns);
-        change(&q->taken, 1);
-        atomic_store_explicit(&q->count, count - 1, memory_order_release);
-    }
+    ti_lock_take(&q->lock);
+    const bool got = get_gated(q, out);
     ti_lock_drop(&q->lock);
     return got;
 }
@@ -119,14 +183,59 @@ bool ti_host_queue_take_next(ti_host_queue *q, ti_host_entry *out)
     if (!j) {
         return false;
     }
+    atomic_fetch_add_explicit(&q->taken, 1, memory_order_relaxed);
     *out = (ti_host_entry){ .job = j, .part = j->parts == 1 ? 0 : ti_host_queue_own_part(q, j) };
     return true;
 }
 
-bool ti_host_queue_steal_next(ti_host_queue *q, ti_host_queue *thief, uint32_t looks, ti_host_entry *out)
+/* ---- what is stolen */
+
+/* Whether something has been there for a while. */
+static bool lies_still(const ti_host_queue *q, const ti_host_queue *thief, uint32_t looks)
 {
-    const ti_host_job *j = atomic_load_explicit(&q->next, memory_order_relaxed);
-    thief->looks = j && j == thief->eyed ? thief->looks + looks : 0;
-    thief->eyed = j;
-    return thief->looks > PATIENCE && ti_host_queue_take_next(q, out);
+    ti_host_sight *seen = &thief->sight[q->worker];
+    const uint32_t taken = atomic_load_explicit(&q->taken, memory_order_relaxed);
+    seen->looks = taken == seen->taken ? seen->looks + looks : 0;
+    seen->taken = taken;
+    return seen->looks > PATIENCE;
+}
+
+/* Whether it takes longer than it takes to come over, or nobody will wake the thief for it. */
+static bool is_worth(const ti_host_queue *q, uint32_t looks)
+{
+    return looks == TI_HOST_LOOKS_AT_REST || atomic_load_explicit(&q->ns, memory_order_relaxed) >= WORTH_NS;
+}
+
+static bool steal_queued(ti_host_queue *q, ti_host_queue *thief, ti_host_entry *out)
+{
+    if (ti_host_queue_is_empty(q)) {
+        return false;
+    }
+    ti_lock_take(&q->lock);
+    const bool got = !is_empty(&q->queued) &&
+                     atomic_load_explicit(&oldest(&q->queued)->job->stealable, memory_order_acquire) &&
+                     ti_host_queue_is_empty(thief) && get_queued(q, out);
+    ti_lock_drop(&q->lock);
+    return got;
+}
+
+bool ti_host_queue_steal(ti_host_queue *q, ti_host_queue *thief, uint32_t looks, ti_host_entry *out)
+{
+    if (!ti_host_queue_has_any(q)) {
+        thief->sight[q->worker].looks = 0;
+        return false;
+    }
+    const bool still = lies_still(q, thief, looks);
+    return ((still || is_worth(q, looks)) && steal_queued(q, thief, out)) ||
+           (still && (ti_host_queue_take_next(q, out) || ti_host_queue_take_gated(q, out)));
+}
+
+bool ti_host_queue_drop(ti_host_queue *q, ti_host_entry *out)
+{
+    const bool any = !is_empty(&q->gated);
+    if (any) {
+        *out = get(q, &q->gated);
+        note_gate(q);
+    }
+    return any || ti_host_queue_take_next(q, out) || ti_host_queue_take(q, out);
 }

@@ -157,6 +157,12 @@ static void make_ready(ti_engine *e, const ti_instruction *instruction)
     }
 }
 
+static void start(ti_engine_slot *slot)
+{
+    slot->issued = true;
+    slot->chain = (uint32_t)slot->instruction->id;
+}
+
 /* ---- what accelerators start behind others */
 
 static bool runs_in_order(const ti_engine *e, const ti_instruction *i)
@@ -221,7 +227,8 @@ void ti_engine_issue_behind(ti_engine *e, ti_engine_slot *slot, bool is_started)
     const ti_instruction *i = slot->instruction;
     e->behind[i->kind == TI_INSTRUCTION_COPY ? e->devices : i->device].head++;
     if (is_started) {
-        slot->issued = slot->is_behind = true;
+        slot->is_behind = true;
+        start(slot);
         note_ready(e, i->id);
         offer_successors(e, slot);
     }
@@ -235,7 +242,7 @@ static void release_waiting(ti_engine *e)
     if (e->watermark < e->next) {
         ti_engine_slot *slot = ti_engine_slot_of(e, e->watermark);
         if (slot->waits && !slot->issued) {
-            slot->issued = true;
+            start(slot);
             note_ready(e, e->watermark);
             ti_vec_push(&e->ready, e->watermark);
         }
@@ -257,16 +264,16 @@ ti_engine_slot *ti_engine_submit(ti_engine *e, const ti_instruction *instruction
         release_waiting(e);
         return NULL;
     }
-    ti_engine_slot *before = NULL;
+    ti_engine_slot *last = NULL;
     for (uint32_t i = 0; i < instruction->deps; i++) {
         uint64_t id = instruction->dep[i];
         TI_ASSERT(id < instruction->id);
         if (id >= e->watermark && !ti_engine_slot_of(e, id)->complete) {
-            before = ti_engine_slot_of(e, id);
+            ti_engine_slot *before = ti_engine_slot_of(e, id);
             add_edge(e, before, instruction->id);
             slot->pending++;
             slot->unstarted += !is_started(e, before);
-            e->crowded |= before->followed;
+            last = last && last->instruction->id > id ? last : before;
         }
     }
     if (slot->pending == 0) {
@@ -274,7 +281,7 @@ ti_engine_slot *ti_engine_submit(ti_engine *e, const ti_instruction *instruction
     } else {
         offer(e, slot, true);
     }
-    return slot->pending == 1 ? before : NULL;
+    return last;
 }
 
 void ti_engine_complete(ti_engine *e, uint64_t id)
@@ -323,7 +330,7 @@ ti_engine_slot *ti_engine_next(ti_engine *e)
         e->ready_head = e->ready.count = 0;
     }
     TI_ASSERT(!slot->complete && slot->pending == 0);
-    slot->issued = true;
+    start(slot);
     offer_successors(e, slot);
     return slot;
 }
@@ -335,16 +342,74 @@ ti_engine_slot *ti_engine_next_kernel(ti_engine *e, int device)
     }
     ti_engine_slot *slot = ti_engine_slot_of(e, pop_kernel(&e->kernels[device]));
     TI_ASSERT(!slot->issued && slot->pending == 0);
-    slot->issued = true;
+    start(slot);
     offer_successors(e, slot);
     return slot;
 }
 
-ti_engine_slot *ti_engine_only_successor(ti_engine *e, const ti_engine_slot *slot)
+/* ---- chains */
+
+static bool is_in_chain(const ti_engine_slot *slot, uint32_t chain)
 {
-    if (slot->successor == TI_ENGINE_NONE || e->edge[slot->successor].next != TI_ENGINE_NONE) {
+    return slot->issued && slot->chain == chain;
+}
+
+/* A point of which the others nodes need not hear. */
+static bool is_local_point(const ti_engine_slot *slot)
+{
+    return slot->instruction->kind == TI_INSTRUCTION_EPOCH && !slot->instruction->as.epoch.barrier;
+}
+
+/* Whether all before this point that is incomplete is in the chain, but for other points. */
+static bool is_chain_until(const ti_engine *e, const ti_engine_slot *point, uint32_t chain)
+{
+    bool is = is_local_point(point);
+    for (uint64_t id = e->watermark; is && id < point->instruction->id; id++) {
+        const ti_engine_slot *slot = ti_engine_slot_of(e, id);
+        is = slot->complete || is_in_chain(slot, chain) || is_local_point(slot);
+    }
+    return is;
+}
+
+static bool waits_for_chain(const ti_engine *e, const ti_instruction *i, uint32_t chain)
+{
+    bool all = true;
+    for (uint32_t k = 0; k < i->deps && all; k++) {
+        const ti_engine_slot *slot = i->dep[k] >= e->watermark ? ti_engine_slot_of(e, i->dep[k]) : NULL;
+        all = !slot || slot->complete || is_in_chain(slot, chain) || (slot->waits && is_chain_until(e, slot, chain));
+    }
+    return all;
+}
+
+ti_engine_slot *ti_engine_follower(const ti_engine *e, const ti_engine_slot *slot)
+{
+    uint64_t oldest = UINT64_MAX;
+    if (!slot->issued || slot->complete || slot->followed) {
         return NULL;
     }
-    ti_engine_slot *next = ti_engine_slot_of(e, e->edge[slot->successor].to);
-    return next->pending == 1 && !next->issued ? next : NULL;
+    for (uint32_t at = slot->successor; at != TI_ENGINE_NONE; at = e->edge[at].next) {
+        oldest = TI_MIN(oldest, e->edge[at].to);
+    }
+    ti_engine_slot *next = oldest < UINT64_MAX ? ti_engine_slot_of(e, oldest) : NULL;
+    return next && !next->issued && waits_for_chain(e, next->instruction, slot->chain) ? next : NULL;
+}
+
+/* It waits for something later in the chain. */
+static bool waits_longer(const ti_engine *e, const ti_instruction *i, const ti_engine_slot *slot)
+{
+    bool does = false;
+    for (uint32_t k = 0; k < i->deps && !does; k++) {
+        does = i->dep[k] > slot->instruction->id && is_in_chain(ti_engine_slot_of(e, i->dep[k]), slot->chain);
+    }
+    return does;
+}
+
+bool ti_engine_others_wait(const ti_engine *e, const ti_engine_slot *slot)
+{
+    bool do_others = false;
+    for (uint32_t at = slot->successor; at != TI_ENGINE_NONE && !do_others; at = e->edge[at].next) {
+        const ti_engine_slot *next = ti_engine_slot_of(e, e->edge[at].to);
+        do_others = !is_in_chain(next, slot->chain) && !waits_longer(e, next->instruction, slot);
+    }
+    return do_others;
 }

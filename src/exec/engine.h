@@ -20,9 +20,10 @@ typedef struct ti_engine_slot {
     uint32_t pending;   /* incomplete dependencies */
     uint32_t unstarted; /* those of them that were not started on an accelerator; counted for such devices only */
     uint32_t successor; /* first edge, or TI_ENGINE_NONE */
+    uint32_t chain;     /* of started ones, each of which follows the one before: the low bits of the first one's id */
     bool complete, issued;
     bool waits;     /* for all before it */
-    bool followed;  /* the only one that waited for it was issued before it ended */
+    bool followed;  /* one that waited for it was issued before it ended */
     bool is_behind; /* issued before what it depends on has ended; it may be seen to end before that */
 } ti_engine_slot;
 
@@ -56,7 +57,6 @@ typedef struct ti_engine {
     ti_engine_line *behind;  /* kernels of each device, then all copies */
     int devices, first_accelerator;
     bool collective_hosts_wait; /* collective host tasks wait for all before them; set after init */
-    bool crowded;               /* something waits for an instruction that was `followed`; set back by the executor */
     ti_engine_time *time;       /* of each slot, or NULL */
     uint64_t now, completing;   /* for these: set by the executor; the instruction that makes others ready */
 } ti_engine;
@@ -73,18 +73,24 @@ static inline ti_engine_time *ti_engine_time_of(const ti_engine *engine, uint64_
     return &engine->time[id & (engine->capacity - 1)];
 }
 
-/* Returns what it waits for, if that is one instruction; else NULL. */
+/* Returns the last of the incomplete instructions that it waits for, or NULL. */
 ti_engine_slot *ti_engine_submit(ti_engine *engine, const ti_instruction *instruction);
-/* An instruction that was issued before what it waits for ended completes after that. */
+/* An instruction that was issued before what it waits for ended may complete before that. */
 void ti_engine_complete(ti_engine *engine, uint64_t id);
 
-/* The only one that waits for this instruction, if it waits for nothing else and was not issued; else NULL. */
-ti_engine_slot *ti_engine_only_successor(ti_engine *engine, const ti_engine_slot *slot);
-/* `next`, the only successor of `slot`, counts as started from now on. */
+/* Chains: each instruction is started when the one before ends, by who carries that out. So it may wait for all of
+ * the chain, and for points before which nothing else is incomplete.
+ *
+ * What may follow `slot`, the last one of a chain: the oldest that waits for it. NULL: nothing, or it is no such. */
+ti_engine_slot *ti_engine_follower(const ti_engine *engine, const ti_engine_slot *slot);
+/* `next` follows `slot`, and counts as started from now on. */
 static inline void ti_engine_issue_after(ti_engine_slot *slot, ti_engine_slot *next)
 {
-    slot->followed = next->issued = true;
+    slot->followed = next->issued = next->is_behind = true;
+    next->chain = slot->chain;
 }
+/* Whether the end of `slot` may be what an instruction has waited for at last that does not follow it. */
+bool ti_engine_others_wait(const ti_engine *engine, const ti_engine_slot *slot);
 
 /* The next kernel of an accelerator, or the next copy, that may be started behind what it depends on; NULL if there is
  * none. Then say whether it was; if not, it will be ready when all of that is complete. */

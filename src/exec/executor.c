@@ -1,13 +1,9 @@
 /* The executor: see executor.h. */
-#include "exec/executor.h"
-
 #include "base/check.h"
 #include "base/clock.h"
-#include "exec/allocation_table.h"
-#include "exec/collective_issue.h"
 #include "exec/combine.h"
-#include "exec/host_threads.h"
-#include "exec/kernel_job.h"
+#include "exec/combine_job.h"
+#include "exec/impl.h"
 #include "exec/trace.h"
 #include "exec/wait.h"
 #include "ir/signal.h"
@@ -18,28 +14,6 @@
 enum { POLL_BATCH = 32, MAX_STEPS_WITHOUT = 4 };
 /* From so many bytes on, slots are combined by the workers. */
 enum { COMBINE_BYTES = 64 * 1024 };
-/* Up to so many by who ends the kernel, and what needs them follows. */
-enum { BRIEF_BYTES = 1024 };
-
-struct ti_executor {
-    ti_executor_desc is;
-    ti_engine engine;
-    ti_allocation_table table;
-    ti_jobs jobs;
-    ti_kernel_setting kernels;
-    TI_VEC(ti_block) blocks;
-    uint64_t buffer_bytes;
-    ti_collective_issue collectives;
-    ti_outbox outbox;
-    ti_host_threads host_threads; /* of collective host tasks, which must not keep a worker from its work */
-    int steps_without_network, steps_without_accelerators;
-    uint64_t activity, running;
-    uint64_t submitted_kernels, retired_kernels;
-    uint64_t followed;          /* kernels that were started by who ended the one before */
-    bool may_follow;            /* nobody looks on between two kernels */
-    bool has_order;             /* accelerators start operations behind others */
-    const ti_executor_tap *tap; /* or NULL */
-};
 
 ti_executor *ti_executor_create(const ti_executor_desc *desc)
 {
@@ -116,11 +90,6 @@ static void fail(ti_executor *ex, tacit_status status, const char *what, const t
     ti_failure_set(&ex->is.progress->failure, status, "task '%s': %s", i->task->shape->name, what);
 }
 
-static ti_device *device_of(const ti_executor *ex, const ti_instruction *i)
-{
-    return ex->is.device[i->device];
-}
-
 /* ---- kernels */
 
 /* On a thread of its own, so that no worker is taken: whatever this task waits for, workers and network go on, and so
@@ -140,11 +109,6 @@ static void launch_collective_host(ti_executor *ex, const ti_instruction *i, ti_
     thread->ops->launch(thread, 0, kernel);
 }
 
-static ti_job *job_of(ti_executor *ex, const ti_instruction *i)
-{
-    return ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
-}
-
 /* How many items the kernel has, if TACIT_BALANCE measures it; else 0. */
 static uint64_t measured_items(const ti_executor *ex, const ti_instruction *i)
 {
@@ -156,14 +120,14 @@ static uint64_t measured_items(const ti_executor *ex, const ti_instruction *i)
 static void launch_measured(ti_executor *ex, const ti_instruction *i, ti_device_kernel *kernel)
 {
     const uint64_t before = ti_clock_ns();
-    device_of(ex, i)->ops->launch(device_of(ex, i), 0, kernel);
+    ti_executor_device(ex, i)->ops->launch(ti_executor_device(ex, i), 0, kernel);
     ti_busy_launched(ex->is.busy, i->device, measured_items(ex, i), before, ti_clock_ns());
 }
 
 static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
-    ti_job *j = job_of(ex, i);
+    ti_job *j = ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
     slot->job = j;
     if (i->kind == TI_INSTRUCTION_COLLECTIVE_HOST && !ex->is.is_inline) {
         launch_collective_host(ex, i, &j->kernel);
@@ -173,113 +137,8 @@ static void issue_kernel(ti_executor *ex, ti_engine_slot *slot)
         launch_measured(ex, i, &j->kernel);
         return;
     }
-    ti_device *device = device_of(ex, i);
+    ti_device *device = ti_executor_device(ex, i);
     device->ops->launch(device, 0, &j->kernel);
-}
-
-/* ---- partial results */
-
-static void run_combine(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
-{
-    (void)part;
-    (void)parts;
-    const ti_instruction *i = kernel->user;
-    ti_combine_slots(&i->as.reduce, launch->view[0].data, launch->view[1].data, launch->chunk.min[0],
-                     launch->chunk.max[0]);
-}
-
-/* Where the slots are, and the result. */
-static void find_slots(ti_executor *ex, const ti_combination *c, char **slots, char **to)
-{
-    *slots = ti_allocation_table_base(&ex->table, &(ti_place){ .allocation = c->staging });
-    *to = c->is_root ? ti_allocation_table_base(&ex->table, &c->to) : NULL;
-}
-
-static size_t result_bytes(const ti_instruction *reduce)
-{
-    return reduce->as.reduce.elements * reduce->as.reduce.buffer->elem_size;
-}
-
-static ti_job *combining_job(ti_executor *ex, const ti_instruction *i, bool brief)
-{
-    ti_job *j = ti_jobs_take(&ex->jobs, 2);
-    char *slots, *to;
-    find_slots(ex, &i->as.reduce, &slots, &to);
-    j->view[0].data = slots;
-    j->view[1].data = to;
-    j->kernel =
-        (ti_device_kernel){ .launch = { .chunk = tacit_box1(0, i->as.reduce.elements), .view = j->view, .dims = 1 },
-                            .granule = (int64_t)ti_combine_step(i->as.reduce.buffer->elem_size),
-                            .token = i->id,
-                            .run = run_combine,
-                            .user = (void *)(uintptr_t)i,
-                            .brief = brief };
-    return j;
-}
-
-/* ---- kernels that are started by who ends what they wait for
- *
- * Only where nothing else is to be done in between: no message to be polled for, and no ready kernel that should be
- * sooner. Of kernels of a shape that has not come again nothing is known, so they are not tried. */
-
-static bool may_be_followed(const ti_executor *ex, const ti_engine_slot *slot)
-{
-    const ti_instruction *i = slot->instruction;
-    const bool can = i->kind == TI_INSTRUCTION_KERNEL || i->kind == TI_INSTRUCTION_REDUCE;
-    if (!ex->may_follow || ex->tap || !slot->job || !can || ex->is.comm->pending || ex->is.comm->listens ||
-        ti_engine_has_kernel(&ex->engine, i->device)) {
-        return false;
-    }
-    ti_device *device = device_of(ex, i);
-    return device->ops->may_be_followed && device->ops->may_be_followed(device, &((ti_job *)slot->job)->kernel);
-}
-
-static bool may_follow(const ti_instruction *i)
-{
-    return i->kind == TI_INSTRUCTION_KERNEL ? i->as.kernel.made > 0
-                                            : i->kind == TI_INSTRUCTION_REDUCE && result_bytes(i) <= BRIEF_BYTES;
-}
-
-static bool follow(ti_executor *ex, ti_engine_slot *slot, ti_engine_slot *next)
-{
-    const ti_instruction *i = next->instruction;
-    ti_device *device = device_of(ex, i);
-    if (!may_follow(i) || i->device != slot->instruction->device || !may_be_followed(ex, slot)) {
-        return false;
-    }
-    ti_job *j = i->kind == TI_INSTRUCTION_REDUCE ? combining_job(ex, i, true) : job_of(ex, i);
-    if (!device->ops->follow(device, &((ti_job *)slot->job)->kernel, &j->kernel)) {
-        ti_jobs_return(&ex->jobs, j);
-        return false;
-    }
-    ti_engine_issue_after(slot, next);
-    next->job = j;
-    ex->activity++;
-    ex->running++;
-    ex->followed++;
-    return true;
-}
-
-static void follow_all(ti_executor *ex, ti_engine_slot *slot)
-{
-    ti_engine_slot *next = ti_engine_only_successor(&ex->engine, slot);
-    while (next && follow(ex, slot, next)) {
-        slot = next;
-        next = ti_engine_only_successor(&ex->engine, slot);
-    }
-}
-
-/* The instruction waits for kernels that others follow: whoever ends those is to look for what else waits for them. */
-static void tell(ti_executor *ex, const ti_instruction *i)
-{
-    for (uint32_t k = 0; k < i->deps; k++) {
-        ti_engine_slot *slot = i->dep[k] >= ex->engine.watermark ? ti_engine_slot_of(&ex->engine, i->dep[k]) : NULL;
-        if (slot && slot->followed && !slot->complete) {
-            ti_device *device = device_of(ex, slot->instruction);
-            device->ops->tell(device, &((ti_job *)slot->job)->kernel);
-        }
-    }
-    ex->engine.crowded = false;
 }
 
 static bool is_kernel(ti_instruction_kind kind)
@@ -293,11 +152,9 @@ void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
     if (TI_UNLIKELY(ex->is.trace != NULL)) {
         ex->engine.now = ti_clock_ns();
     }
-    ti_engine_slot *before = ti_engine_submit(&ex->engine, instruction);
-    if (TI_UNLIKELY(ex->engine.crowded)) {
-        tell(ex, instruction);
-    } else if (before && before->issued && ti_engine_only_successor(&ex->engine, before)) {
-        follow(ex, before, ti_engine_slot_of(&ex->engine, instruction->id));
+    ti_engine_slot *last = ti_engine_submit(&ex->engine, instruction);
+    if (last) {
+        ti_chain_submit(ex, instruction, last);
     }
 }
 
@@ -313,7 +170,7 @@ static void count_bytes(ti_executor *ex, size_t add, size_t sub)
 /* New memory; or, if the allocation grows, more memory for the old one, whose users have all completed. */
 static tacit_status find_memory(ti_executor *ex, const ti_instruction *i, void **address)
 {
-    ti_device *device = device_of(ex, i);
+    ti_device *device = ti_executor_device(ex, i);
     const uint64_t grown = i->as.memory.grown;
     if (!grown) {
         return device->ops->alloc(device, i->as.memory.bytes, address);
@@ -348,7 +205,7 @@ static void issue_alloc(ti_executor *ex, const ti_instruction *i)
 static void issue_free(ti_executor *ex, const ti_instruction *i)
 {
     ti_allocation_record r = ti_allocation_table_take(&ex->table, i->as.memory.allocation);
-    device_of(ex, i)->ops->free(device_of(ex, i), r.address, r.bytes);
+    ti_executor_device(ex, i)->ops->free(ti_executor_device(ex, i), r.address, r.bytes);
     count_bytes(ex, 0, i->as.memory.bytes);
     complete(ex, i->id);
 }
@@ -359,7 +216,7 @@ static void issue_copy(ti_executor *ex, const ti_instruction *i)
     ti_block source = ti_layout_block(from, &i->as.copy.from.whole, &i->as.copy.box, i->as.copy.elem_size);
     char *to = ti_allocation_table_base(&ex->table, &i->as.copy.to);
     ti_block target = ti_layout_block(to, &i->as.copy.to.whole, &i->as.copy.box, i->as.copy.elem_size);
-    device_of(ex, i)->ops->copy(device_of(ex, i), 0, &target, &source, i->id);
+    ti_executor_device(ex, i)->ops->copy(ti_executor_device(ex, i), 0, &target, &source, i->id);
 }
 
 /* ---- messages, reductions, points */
@@ -422,15 +279,15 @@ static void start_sends(ti_executor *ex)
 static void issue_reduce(ti_executor *ex, ti_engine_slot *slot)
 {
     const ti_instruction *i = slot->instruction;
-    ti_device *device = device_of(ex, i);
-    if (result_bytes(i) < COMBINE_BYTES || device->workers == 1) {
+    ti_device *device = ti_executor_device(ex, i);
+    if (ti_combine_bytes(i) < COMBINE_BYTES || device->workers == 1) {
         char *slots, *to;
-        find_slots(ex, &i->as.reduce, &slots, &to);
+        ti_combine_find_slots(&ex->table, &i->as.reduce, &slots, &to);
         ti_combine_slots(&i->as.reduce, slots, to, 0, i->as.reduce.elements);
         complete(ex, i->id);
         return;
     }
-    ti_job *j = combining_job(ex, i, false);
+    ti_job *j = ti_combine_job(&ex->jobs, &ex->table, i, false);
     slot->job = j;
     ex->running++;
     device->ops->launch(device, 0, &j->kernel);
@@ -441,7 +298,7 @@ static void issue_collective(ti_executor *ex, const ti_instruction *i)
     const ti_combination *first = i->as.collective.first;
     if (first) {
         char *slots, *to;
-        find_slots(ex, first, &slots, &to);
+        ti_combine_find_slots(&ex->table, first, &slots, &to);
         ti_combine_slots(first, slots, to, 0, first->elements);
     }
     ti_collective_issue_ready(&ex->collectives, i);
@@ -503,7 +360,7 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
         break;
     case TI_INSTRUCTION_KERNEL:
         issue_kernel(ex, slot);
-        follow_all(ex, slot);
+        ti_chain_extend(ex, slot);
         break;
     case TI_INSTRUCTION_HOST:
     case TI_INSTRUCTION_COLLECTIVE_HOST:
@@ -649,11 +506,12 @@ static bool issue_all_ready(ti_executor *ex)
 
 static bool await_all(ti_executor *ex, const ti_instruction *i)
 {
-    ti_device *device = device_of(ex, i);
+    ti_device *device = ti_executor_device(ex, i);
     bool can = true;
     for (uint32_t k = 0; k < i->deps && can; k++) {
         ti_engine_slot *slot = i->dep[k] >= ex->engine.watermark ? ti_engine_slot_of(&ex->engine, i->dep[k]) : NULL;
-        can = !slot || slot->complete || device->ops->await(device, device_of(ex, slot->instruction), i->dep[k]);
+        can = !slot || slot->complete ||
+              device->ops->await(device, ti_executor_device(ex, slot->instruction), i->dep[k]);
     }
     return can;
 }
@@ -726,6 +584,7 @@ static void note_waits(ti_executor *ex)
 bool ti_executor_start(ti_executor *ex)
 {
     bool any = poll_hosts(ex);
+    ti_chain_go_on(ex);
     any |= issue_ready(ex);
     note_waits(ex);
     return any;
@@ -735,7 +594,9 @@ bool ti_executor_step(ti_executor *ex)
 {
     /* What a completed kernel lets go is started before the network and accelerators are asked, but these are never
      * forgotten. */
-    bool any = poll_hosts(ex) && issue_ready(ex);
+    bool any = poll_hosts(ex);
+    ti_chain_go_on(ex);
+    any = any && issue_ready(ex);
     if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT) {
         ex->steps_without_network = 0;
         any |= poll_network(ex);

@@ -13,6 +13,7 @@ static size_t job_size(size_t views)
 void ti_jobs_fini(ti_jobs *js)
 {
     for (size_t i = 0; i < js->all.count; i++) {
+        ti_vec_fini(&js->all.data[i]->result);
         ti_vec_fini(&js->all.data[i]->split);
         ti_free(js->all.data[i], job_size(js->all.data[i]->capacity));
     }
@@ -145,11 +146,27 @@ static void fill_split(ti_job *j, ti_allocation_table *table, const ti_instructi
     }
 }
 
+/* Workers read them here: the instruction is new each time, and would come from another core. */
+static void fill_results(ti_job *j, const ti_instruction *i)
+{
+    ti_vec_clear(&j->result);
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        const ti_instruction_view *from = &i->as.kernel.view[v];
+        if (from->mode == TACIT_REDUCE) {
+            const size_t elements = (size_t)ti_box_volume(&from->buffer->extent);
+            ti_vec_push(&j->result, ((ti_job_result){ .view = v, .reducer = from->reducer, .elements = elements }));
+        }
+    }
+}
+
 void ti_job_fill_views(ti_job *j, ti_allocation_table *table, const ti_instruction *i, uint32_t parts)
 {
     uint32_t stride = i->as.kernel.views + 1, split = 0;
     j->made = i->as.kernel.made;
+    j->stride = stride;
+    j->slots = i->as.kernel.slots;
     fill_split(j, table, i);
+    fill_results(j, i);
     for (uint32_t k = 0; k < TI_MAX(parts * stride, j->used); k++) {
         uint32_t v = k % stride;
         if (k >= parts * stride || v == i->as.kernel.views) {
@@ -170,11 +187,11 @@ void ti_job_fill_views(ti_job *j, ti_allocation_table *table, const ti_instructi
 
 void ti_job_place_results(ti_job *j, ti_allocation_table *table, const ti_instruction *i)
 {
-    const uint32_t views = i->as.kernel.views, stride = views + 1;
-    for (uint32_t v = 0; v < views; v++) {
-        const ti_instruction_view *from = &i->as.kernel.view[v];
-        for (uint32_t part = 0; from->mode == TACIT_REDUCE && part * stride < j->used; part++) {
-            j->view[part * stride + v].data = ti_box_is_empty(&from->box) ? NULL : results(table, i, v, part);
+    for (size_t r = 0; r < j->result.count; r++) {
+        const uint32_t v = j->result.data[r].view;
+        const bool is_empty = ti_box_is_empty(&i->as.kernel.view[v].box);
+        for (uint32_t part = 0; part * j->stride < j->used; part++) {
+            j->view[part * j->stride + v].data = is_empty ? NULL : results(table, i, v, part);
         }
     }
 }

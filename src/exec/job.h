@@ -10,15 +10,25 @@
 
 enum { TI_KEPT_JOBS = 256 };
 
-/* `view` has the views of part 0, then those of part 1 ..., if parts have views of their own (reductions); `split` has
- * what those of accesses in parts are made of. Behind those of each part, and from `used` on, entries are empty, so
- * that kernels that use views which their tasks do not have are found. */
+/* An access whose results are combined: the number of its view among those of a part. */
+typedef struct ti_job_result {
+    uint32_t view;
+    ti_reducer reducer;
+    size_t elements;
+} ti_job_result;
+
+/* `view` has the views of part 0, then those of part 1 ..., `stride` apart, if parts have views of their own
+ * (reductions, which `result` lists); `split` has what those of accesses in parts are made of. Behind those of each
+ * part, and from `used` on, entries are empty, so that kernels which use views that their tasks do not have are
+ * found. */
 typedef struct ti_job {
     ti_device_kernel kernel;
     struct ti_job *next;
     uint64_t made;   /* its views are those of kernels with this number; 0: of one kernel only */
     size_t capacity; /* of `view` */
     size_t used;
+    uint32_t stride, slots; /* slots: of results; parts have one each, and may be fewer */
+    TI_VEC(ti_job_result) result;
     TI_VEC(tacit_view) split;
     tacit_view view[];
 } ti_job;

@@ -10,19 +10,16 @@
  * there are fewer parts. */
 static void run_part(ti_device_kernel *kernel, int part, int parts, tacit_launch *launch)
 {
-    const ti_instruction *i = kernel->user;
-    uint32_t views = i->as.kernel.views, stride = views + 1;
-    TI_ASSERT((uint32_t)parts <= i->as.kernel.slots);
-    for (uint32_t s = (uint32_t)part; s < i->as.kernel.slots; s += (uint32_t)parts) {
-        for (uint32_t v = 0; v < views; v++) {
-            const ti_instruction_view *from = &i->as.kernel.view[v];
-            if (from->mode == TACIT_REDUCE) {
-                ti_reducer_fill_identity(&from->reducer, launch->view[s * stride + v].data,
-                                         (size_t)ti_box_volume(&from->buffer->extent));
-            }
+    const ti_job *j = (const ti_job *)kernel; /* its first member */
+    TI_ASSERT((uint32_t)parts <= j->slots);
+    for (uint32_t s = (uint32_t)part; s < j->slots; s += (uint32_t)parts) {
+        for (size_t r = 0; r < j->result.count; r++) {
+            const ti_job_result *result = &j->result.data[r];
+            ti_reducer_fill_identity(&result->reducer, launch->view[s * j->stride + result->view].data,
+                                     result->elements);
         }
     }
-    launch->view += (size_t)part * stride;
+    launch->view += (size_t)part * j->stride;
     ti_kernel_call(kernel, launch);
 }
 

@@ -16,6 +16,7 @@ static const tacit_config modes[] = {
     { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2 },
     { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 4, .horizon_step = 1 },
     { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 2, .host_devices = "2" },
+    { .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED, .workers = 7, .horizon_step = 2 },
     { .progress = TACIT_PROGRESS_THREAD, .workers = 3 },
 };
 
@@ -48,6 +49,17 @@ static void do_mix(const tacit_launch *k)
     }
 }
 
+/* The same, and so long that it is worth cutting: workers have their parts before the kernel may begin. */
+static void do_mix_long(const tacit_launch *k)
+{
+    enum { ROUNDS = 100 }; /* per item: some 100 ns and more */
+    volatile uint64_t sum = 0;
+    for (size_t i = 0; i < ROUNDS * (k->chunk.max[0] - k->chunk.min[0]); i++) {
+        sum = 3 * sum + i;
+    }
+    do_mix(k);
+}
+
 static void mix_expected(program *p, int y, int x)
 {
     for (int i = 0; i < ITEMS; i++) {
@@ -57,11 +69,11 @@ static void mix_expected(program *p, int y, int x)
 }
 
 /* Adds to x[i] what y has. */
-static void submit(program *p, int y, int x, int priority)
+static void submit(program *p, tacit_host_kernel *kernel, int y, int x, int priority)
 {
     const tacit_task task = { .name = "mix",
                               .range = TACIT_RANGE(ITEMS),
-                              .kernel.host = do_mix,
+                              .kernel.host = kernel,
                               .hint.priority = priority,
                               .access = { tacit_read(p->buffer[y], tacit_neighborhood(1, 0, 0)),
                                           tacit_update(p->buffer[x], tacit_one_to_one()) } };
@@ -98,17 +110,18 @@ static void close_program(program *p)
 static void chains_are_followed(void **state)
 {
     (void)state;
-    for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+    for (size_t m = 0; m < 2 * sizeof(modes) / sizeof(modes[0]); m++) {
         program p;
-        open_program(&p, &modes[m]);
+        const bool is_long = m % 2;
+        open_program(&p, &modes[m / 2]);
         for (int s = 0; s < STEPS; s++) {
-            submit(&p, s % 2, 1 - s % 2, 0);
+            submit(&p, is_long ? do_mix_long : do_mix, s % 2, 1 - s % 2, 0);
         }
         must(&p, tacit_wait(p.ctx));
         const uint64_t followed = ti_runtime_followed(p.ctx->runtime);
-        print_message("%zu: %llu of %d were started by who ended the one before\n", m, (unsigned long long)followed,
-                      STEPS);
-        assert_true(followed < STEPS && (m > 0 || followed > 0));
+        print_message("%zu, %s: %llu of %d were started by who ended the one before\n", m / 2,
+                      is_long ? "long" : "short", (unsigned long long)followed, STEPS);
+        assert_true(followed < STEPS && (m / 2 > 0 || followed > 0));
         close_program(&p);
     }
 }
@@ -124,14 +137,16 @@ static void random_loops(void **state)
         open_program(&p, &modes[m]);
         for (int loop = 0; loop < LOOPS; loop++) {
             int x[BODY], y[BODY], priority[BODY], length = (int)rng_between(&random, 1, BODY);
+            tacit_host_kernel *kernel[BODY];
             for (int i = 0; i < length; i++) {
                 x[i] = (int)rng_between(&random, 0, BUFFERS - 1);
                 y[i] = (x[i] + (int)rng_between(&random, 1, BUFFERS - 1)) % BUFFERS;
+                kernel[i] = rng_between(&random, 0, 2) ? do_mix_long : do_mix;
                 priority[i] = rng_between(&random, 0, 4) ? 0 : (int)rng_between(&random, -3, 3);
             }
             for (int64_t s = rng_between(&random, 1, 30); s > 0; s--) {
                 for (int i = 0; i < length; i++) {
-                    submit(&p, y[i], x[i], priority[i]);
+                    submit(&p, kernel[i], y[i], x[i], priority[i]);
                 }
             }
             if (rng_between(&random, 0, 9) == 0) {

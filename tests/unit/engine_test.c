@@ -3,8 +3,8 @@
  * Random instructions with random dependencies are submitted, started and completed in random order. After every step
  * the model says which instructions may start: kernels must leave by priority, then by id; all others in the order in
  * which they became ready; a horizon or epoch only when everything before it is complete, and whatever comes after it
- * does not wait for it unless it says so. Now and then the only instruction that waits for a started one is started
- * before that has ended. Another model has accelerators, which start operations behind others. */
+ * does not wait for it unless it says so. Now and then the oldest instruction that waits for a started one is started
+ * before that has ended: they are a chain. Another model has accelerators, which start operations behind others. */
 #include "random.h"
 
 #include "exec/engine.h"
@@ -15,7 +15,8 @@ typedef struct entry {
     ti_instruction instruction;
     uint64_t dep[MAX_DEPS];
     bool submitted, issued, complete;
-    bool followed;     /* the only one that waited for it was started early */
+    bool followed;     /* one that waited for it was started early */
+    uint64_t chain;    /* the first instruction of its chain; 0: it was not started */
     uint64_t ready_at; /* the event that made it ready; 0: not ready */
 } entry;
 
@@ -77,7 +78,7 @@ static bool is_valid(const ti_engine *e)
     bool valid = e->watermark <= e->next && e->next - e->watermark <= e->capacity;
     for (uint64_t id = e->watermark; id < e->next && valid; id++) {
         const ti_engine_slot *slot = ti_engine_slot_of(e, id);
-        valid = slot->instruction->id == id && (!slot->issued || slot->pending <= 1) &&
+        valid = slot->instruction->id == id && (!slot->issued || slot->pending == 0 || slot->is_behind) &&
                 (!slot->complete || slot->issued);
     }
     for (int d = 0; d < e->devices; d++) {
@@ -109,49 +110,77 @@ static bool waits_for_all(const model *m, const entry *e)
            (e->instruction.kind == TI_INSTRUCTION_COLLECTIVE_HOST && m->engine.collective_hosts_wait);
 }
 
-/* How often it names something that is not complete, the last of these, and whether one of them was followed. */
-static int count_waits(const model *m, const entry *e, uint64_t *last, bool *crowded)
+/* How often it names something that is not complete, and the last of these. */
+static int count_waits(const model *m, const entry *e, uint64_t *last)
 {
     int count = 0;
+    *last = 0;
     for (uint32_t i = 0; i < e->instruction.deps && !waits_for_all(m, e); i++) {
-        const entry *before = &m->entry[e->dep[i]];
-        if (!before->complete) {
+        if (!m->entry[e->dep[i]].complete) {
             count++;
-            *last = e->dep[i];
-            *crowded |= before->followed;
+            *last = TI_MAX(*last, e->dep[i]);
         }
     }
     return count;
 }
 
-/* What the engine says of an instruction that was just submitted. */
-static void check_dependency(model *m, const entry *e, const ti_engine_slot *before)
+/* ---- chains */
+
+static bool is_local_point(const entry *e)
 {
-    uint64_t last = 0;
-    bool crowded = false;
-    if (count_waits(m, e, &last, &crowded) == 1) {
-        assert_ptr_equal(before, ti_engine_slot_of(&m->engine, last));
-    } else {
-        assert_null(before);
-    }
-    assert_int_equal(m->engine.crowded, crowded);
-    m->engine.crowded = false;
+    return e->instruction.kind == TI_INSTRUCTION_EPOCH && !e->instruction.as.epoch.barrier;
 }
 
-/* The only one that waits for this one, and for nothing else; 0: there is none. */
-static uint64_t only_successor(const model *m, uint64_t id)
+/* Whether it ends with the chain at the latest, as far as that was started. */
+static bool ends_with(const model *m, uint64_t id, uint64_t chain)
 {
-    uint64_t found = 0, last;
-    bool crowded = false;
-    int names = 0;
+    const entry *e = &m->entry[id];
+    bool ends = e->complete || e->chain == chain || is_local_point(e);
+    for (uint64_t before = m->lowest; ends && !e->complete && is_local_point(e) && before < id; before++) {
+        const entry *b = &m->entry[before];
+        ends = b->complete || b->chain == chain || is_local_point(b);
+    }
+    return ends;
+}
+
+static bool names(const entry *e, uint64_t id)
+{
+    bool does = false;
+    for (uint32_t i = 0; i < e->instruction.deps; i++) {
+        does |= e->dep[i] == id;
+    }
+    return does;
+}
+
+/* 0: there is none. */
+static uint64_t find_follower(const model *m, uint64_t id)
+{
+    const entry *before = &m->entry[id];
+    uint64_t next = id + 1;
+    while (next <= m->submitted && (waits_for_all(m, &m->entry[next]) || !names(&m->entry[next], id))) {
+        next++;
+    }
+    bool can = next <= m->submitted && before->issued && !before->complete && !before->followed;
+    for (uint32_t i = 0; can && i < m->entry[next].instruction.deps; i++) {
+        can = ends_with(m, m->entry[next].dep[i], before->chain);
+    }
+    return can && !m->entry[next].issued ? next : 0;
+}
+
+/* Whether one that is not of the chain may wait for this one at last. */
+static bool find_others(const model *m, uint64_t id)
+{
+    bool any = false;
+    const uint64_t chain = m->entry[id].chain;
     for (uint64_t next = id + 1; next <= m->submitted; next++) {
         const entry *e = &m->entry[next];
-        for (uint32_t i = 0; i < e->instruction.deps && !waits_for_all(m, e); i++) {
-            names += e->dep[i] == id;
-            found = e->dep[i] == id ? next : found;
+        bool waits = !waits_for_all(m, e) && names(e, id) && e->chain != chain;
+        for (uint32_t i = 0; i < e->instruction.deps; i++) {
+            waits = waits && !(e->dep[i] > id && m->entry[e->dep[i]].chain == chain);
         }
+        any |= waits;
     }
-    return names == 1 && !m->entry[found].issued && count_waits(m, &m->entry[found], &last, &crowded) == 1 ? found : 0;
+    return any;
 }
 
 /* Of a started instruction that is not complete, and what waits for that, and so on. */
@@ -160,16 +189,25 @@ static void start_early(model *m)
     uint64_t id = (uint64_t)rng_between(&m->random, (int64_t)m->lowest, (int64_t)TI_MAX(m->lowest, m->submitted));
     while (id && id <= m->submitted && m->entry[id].issued && !m->entry[id].complete) {
         ti_engine_slot *slot = ti_engine_slot_of(&m->engine, id);
-        ti_engine_slot *next = ti_engine_only_successor(&m->engine, slot);
-        uint64_t expected = only_successor(m, id);
+        ti_engine_slot *next = ti_engine_follower(&m->engine, slot);
+        uint64_t expected = find_follower(m, id);
         assert_int_equal(next ? next->instruction->id : 0, expected);
         if (next) {
             ti_engine_issue_after(slot, next);
             m->entry[id].followed = m->entry[expected].issued = true;
+            m->entry[expected].chain = m->entry[id].chain;
             m->started++;
         }
+        assert_int_equal(ti_engine_others_wait(&m->engine, slot), find_others(m, id));
         id = expected;
     }
+}
+
+/* An instruction of a chain may be seen to end before the one that it follows. */
+static bool may_complete(const model *m, const entry *e)
+{
+    uint64_t last;
+    return e->issued && !e->complete && (e->chain != e->instruction.id || count_waits(m, e, &last) == 0);
 }
 
 static void submit(model *m, ti_instruction_kind kind, int priority, const uint64_t *dep, uint32_t deps)
@@ -182,8 +220,10 @@ static void submit(model *m, ti_instruction_kind kind, int priority, const uint6
     }
     e->instruction = (ti_instruction){ .kind = kind, .id = id, .priority = priority, .dep = e->dep, .deps = deps };
     e->submitted = true;
-    ti_engine_slot *before = ti_engine_submit(&m->engine, &e->instruction);
-    check_dependency(m, e, before);
+    uint64_t last;
+    count_waits(m, e, &last);
+    const ti_engine_slot *found = ti_engine_submit(&m->engine, &e->instruction);
+    assert_ptr_equal(found, last ? ti_engine_slot_of(&m->engine, last) : NULL);
     update(m);
 }
 
@@ -234,6 +274,7 @@ static void start(model *m, bool kernels)
     }
     assert_ptr_equal(ti_engine_slot_of(&m->engine, got->instruction.id), slot);
     got->issued = true;
+    got->chain = got->instruction.id;
     m->started++;
     m->events++;
 }
@@ -242,11 +283,7 @@ static void complete_random(model *m)
 {
     uint64_t candidates = 0, chosen = 0;
     for (uint64_t id = lowest_incomplete(m); id <= m->submitted; id++) {
-        const entry *e = &m->entry[id];
-        uint64_t last;
-        bool crowded = false;
-        if (e->issued && !e->complete && count_waits(m, e, &last, &crowded) == 0 &&
-            (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
+        if (may_complete(m, &m->entry[id]) && (uint64_t)rng_between(&m->random, 0, (int64_t)candidates++) == 0) {
             chosen = id;
         }
     }
@@ -372,6 +409,41 @@ static void epochs_wait_for_everything_before_them(void **state)
     ti_engine_complete(&m.engine, 4);
     assert_int_equal(ti_engine_incomplete(&m.engine), 0);
     teardown_model(&m);
+}
+
+/* A kernel, one that follows it, a point, and a kernel that waits for both. What else is before the point, or a point
+ * of all nodes, may end later. */
+static void chains_pass_points_that_end_with_them(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        model m;
+        setup_model(&m, 4);
+        const bool has_other = way == 1, has_barrier = way == 2;
+        const uint64_t first[] = { 1 }, both[] = { 3, 2 };
+        submit(&m, TI_INSTRUCTION_KERNEL, 0, first, 0);
+        if (has_other) {
+            submit(&m, TI_INSTRUCTION_RECEIVE, 0, first, 0);
+        } else {
+            submit(&m, TI_INSTRUCTION_KERNEL, 0, first, 1);
+        }
+        submit(&m, TI_INSTRUCTION_EPOCH, 0, first, 0);
+        m.entry[3].instruction.as.epoch.barrier = has_barrier;
+        if (has_other) {
+            submit(&m, TI_INSTRUCTION_KERNEL, 0, (const uint64_t[]){ 3, 1 }, 2);
+        } else {
+            submit(&m, TI_INSTRUCTION_KERNEL, 0, both, 2);
+        }
+        ti_engine_slot *slot = ti_engine_next_kernel(&m.engine, 0), *next = ti_engine_follower(&m.engine, slot);
+        if (!has_other) {
+            assert_int_equal(next->instruction->id, 2);
+            ti_engine_issue_after(slot, next);
+            slot = next;
+            next = ti_engine_follower(&m.engine, slot);
+        }
+        assert_int_equal(next ? next->instruction->id : 0, way == 0 ? 4 : 0);
+        teardown_model(&m);
+    }
 }
 
 static void kernels_leave_by_priority(void **state)
@@ -553,9 +625,13 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs),           cmocka_unit_test(large_programs),
-        cmocka_unit_test(chains_need_no_memory),     cmocka_unit_test(epochs_wait_for_everything_before_them),
-        cmocka_unit_test(kernels_leave_by_priority), cmocka_unit_test(accelerators_start_behind),
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(large_programs),
+        cmocka_unit_test(chains_need_no_memory),
+        cmocka_unit_test(epochs_wait_for_everything_before_them),
+        cmocka_unit_test(chains_pass_points_that_end_with_them),
+        cmocka_unit_test(kernels_leave_by_priority),
+        cmocka_unit_test(accelerators_start_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

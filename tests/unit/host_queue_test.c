@@ -1,5 +1,5 @@
 /* The queues of workers: who may steal what. What takes less than it takes to come over stays where it is, unless it is
- * not taken for a while, or the thief goes to sleep. */
+ * not taken for a while, or the thief goes to sleep. And parts that wait for the end of another job. */
 #include "device/host_queue.h"
 
 #include "base/alloc.h"
@@ -45,7 +45,7 @@ static ti_host_job job_of(uint64_t ns, int parts)
 static bool steals(pair p, uint32_t looks)
 {
     ti_host_entry e;
-    return ti_host_queue_take(p.owner, p.thief, looks, &e);
+    return ti_host_queue_steal(p.owner, p.thief, looks, &e);
 }
 
 static void long_or_unknown_ones_are_stolen_at_once(void **unused)
@@ -119,7 +119,7 @@ static void what_is_left_lying_is_stolen(void **unused)
     for (int i = 0; i < 100; i++) {
         ti_host_queue_push(p.owner, &j, 0);
         assert_false(steals(p, PER_STEAL));
-        assert_true(ti_host_queue_take(p.owner, NULL, 0, &e));
+        assert_true(ti_host_queue_take(p.owner, &e));
     }
     free_pair(p);
 }
@@ -135,6 +135,145 @@ static void who_goes_to_sleep_steals(void **unused)
     free_pair(p);
 }
 
+/* ---- parts that wait for the end of another job */
+
+/* Two parts, which wait for the only one of `before`. */
+static ti_host_job follower_of(ti_host_job *before)
+{
+    ti_host_job j = job_of(SHORT_NS, 2);
+    atomic_init(&before->left, 1);
+    atomic_init(&j.before, before);
+    atomic_init(&j.use_before, atomic_load(&before->use));
+    return j;
+}
+
+static bool takes_gated(ti_host_queue *q, const ti_host_job *job, int part)
+{
+    ti_host_entry e = { .part = -1 };
+    const bool takes = ti_host_queue_take_gated(q, &e);
+    assert_true(!takes || (e.job == job && e.part == part));
+    return takes;
+}
+
+static void gated_ones_wait_for_the_end(void **unused)
+{
+    (void)unused;
+    for (int way = 0; way < 2; way++) {
+        pair p = make_pair();
+        ti_host_job before = job_of(SHORT_NS, 1), j = follower_of(&before);
+        ti_host_queue_push_gated(p.owner, &j, 0);
+        assert_true(ti_host_queue_has_gated(p.owner) && ti_host_queue_has_any(p.owner));
+        assert_false(ti_host_queue_has_any(p.thief));
+        assert_false(takes_gated(p.owner, &j, 0));
+        if (way == 0) {
+            atomic_store(&before.left, 0);
+        } else {
+            atomic_store(&before.use, 1); /* it has ended, and is another job by now */
+        }
+        assert_true(takes_gated(p.owner, &j, 0));
+        assert_false(ti_host_queue_has_any(p.owner) || takes_gated(p.owner, &j, 0));
+        free_pair(p);
+    }
+}
+
+/* They come in their order, however many there are, and do not wait for what is queued, nor that for them. */
+static void gated_ones_keep_their_order(void **unused)
+{
+    enum { MANY_JOBS = 100 };
+    (void)unused;
+    pair p = make_pair();
+    static ti_host_job chain[MANY_JOBS + 1];
+    ti_host_job other = job_of(SHORT_NS, 1);
+    ti_host_entry e;
+    chain[0] = job_of(SHORT_NS, 1);
+    for (int i = 1; i <= MANY_JOBS; i++) {
+        chain[i] = follower_of(&chain[i - 1]);
+        ti_host_queue_push_gated(p.owner, &chain[i], 1);
+    }
+    ti_host_queue_push(p.owner, &other, 0);
+    for (int i = 1; i <= MANY_JOBS; i++) {
+        assert_false(takes_gated(p.owner, &chain[i], 1));
+        if (i == 1) {
+            assert_true(ti_host_queue_take(p.owner, &e) && e.job == &other);
+        }
+        atomic_store(&chain[i - 1].left, 0);
+        assert_true(takes_gated(p.owner, &chain[i], 1));
+    }
+    assert_false(ti_host_queue_has_any(p.owner));
+    free_pair(p);
+}
+
+/* A worker that waits is there, and takes it as soon as it can; others take it when that has not happened for long. */
+static void gated_ones_are_stolen_when_they_lie_still(void **unused)
+{
+    (void)unused;
+    pair p = make_pair();
+    ti_host_job before = job_of(SHORT_NS, 1), j = follower_of(&before);
+    ti_host_queue_push_gated(p.owner, &j, 0);
+    for (int i = 0; i < 1000; i++) {
+        assert_false(steals(p, PER_STEAL));
+    }
+    atomic_store(&before.left, 0);
+    assert_true(steals(p, PER_STEAL));
+    ti_host_job again = job_of(SHORT_NS, 1), k = follower_of(&again);
+    ti_host_queue_push_gated(p.owner, &k, 0);
+    atomic_store(&again.left, 0);
+    int looks = 0;
+    while (!steals(p, PER_STEAL)) {
+        assert_true(++looks < 100);
+    }
+    assert_true(looks >= 8);
+    free_pair(p);
+}
+
+static void what_never_runs_is_dropped(void **unused)
+{
+    (void)unused;
+    pair p = make_pair();
+    ti_host_job before = job_of(SHORT_NS, 1), j = follower_of(&before), next = job_of(SHORT_NS, 1),
+                queued = job_of(SHORT_NS, 1);
+    ti_host_entry e;
+    int dropped = 0;
+    assert_true(ti_host_queue_put_next(p.owner, &next, 0));
+    ti_host_queue_push(p.owner, &queued, 0);
+    ti_host_queue_push_gated(p.owner, &j, 0);
+    while (ti_host_queue_drop(p.owner, &e)) {
+        assert_true(e.job == &j || e.job == &next || e.job == &queued);
+        dropped++;
+    }
+    assert_int_equal(dropped, 3);
+    assert_false(ti_host_queue_has_any(p.owner));
+    free_pair(p);
+}
+
+/* Looks at one queue say nothing of another one. */
+static void sights_are_of_one_queue_each(void **unused)
+{
+    enum { QUEUES = 3 };
+    (void)unused;
+    ti_host_queue *q = ti_alloc_aligned(QUEUES * sizeof(*q));
+    ti_host_job j = job_of(SHORT_NS, 1);
+    ti_host_entry e;
+    for (int i = 0; i < QUEUES; i++) {
+        ti_host_queue_init(&q[i], i, QUEUES);
+    }
+    ti_host_queue_push(&q[0], &j, 0);
+    ti_host_queue_push(&q[1], &j, 0);
+    ti_host_queue_push(&q[1], &j, 0);
+    assert_true(ti_host_queue_take(&q[1], &e)); /* its count differs from that of the other one */
+    int looks = 0;
+    while (!ti_host_queue_steal(&q[0], &q[2], PER_STEAL, &e)) {
+        assert_false(looks < 8 && ti_host_queue_steal(&q[1], &q[2], PER_STEAL, &e));
+        assert_true(++looks < 100);
+    }
+    assert_true(looks >= 8);
+    assert_true(ti_host_queue_take(&q[1], &e));
+    for (int i = 0; i < QUEUES; i++) {
+        ti_host_queue_fini(&q[i]);
+    }
+    ti_free(q, TI_ALIGN_UP(QUEUES * sizeof(*q), TI_CACHE_LINE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +283,11 @@ int main(void)
         cmocka_unit_test(parts_are_short),
         cmocka_unit_test(what_is_left_lying_is_stolen),
         cmocka_unit_test(who_goes_to_sleep_steals),
+        cmocka_unit_test(gated_ones_wait_for_the_end),
+        cmocka_unit_test(gated_ones_keep_their_order),
+        cmocka_unit_test(gated_ones_are_stolen_when_they_lie_still),
+        cmocka_unit_test(what_never_runs_is_dropped),
+        cmocka_unit_test(sights_are_of_one_queue_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
