@@ -506,6 +506,7 @@ int main(int argc, char **argv)
                ti_comm_mpi_library());
         fflush(stdout);
     }
+    uint64_t auto_by_mpi = 0;
     for (size_t i = 0; i < TI_COUNT(schedules); i++) {
         uint64_t live = ti_alloc_live(), sequence = 0, serial = 0;
         int64_t grid[2];
@@ -523,9 +524,12 @@ int main(int argc, char **argv)
         bool none = by_mpi == 0, expected = comm->num_nodes > (schedules[i] == TACIT_COLLECTIVE_SCHEDULE_AUTO ? 2 : 1);
         const bool direct = schedules[i] == TACIT_COLLECTIVE_SCHEDULE_DIRECT || i == NEAR;
         REQUIRE(by_mpi < sequence); /* some are no slabs */
-        if (schedules[i] != TACIT_COLLECTIVE_SCHEDULE_MEASURE) {
+        if (i == NEAR) {
+            REQUIRE(by_mpi < auto_by_mpi || auto_by_mpi == 0); /* long ones are left */
+        } else if (schedules[i] != TACIT_COLLECTIVE_SCHEDULE_MEASURE) {
             REQUIRE(none == (direct || !expected));
         }
+        auto_by_mpi = schedules[i] == TACIT_COLLECTIVE_SCHEDULE_AUTO ? by_mpi : auto_by_mpi;
         ti_split_grid(comm->num_nodes, grid);
         bool may = !direct && grid[1] > 1;
         bool must = may && schedules[i] != TACIT_COLLECTIVE_SCHEDULE_MEASURE && rounds >= 20 &&
