@@ -184,14 +184,13 @@ static uint64_t run_program(const gen_program *program, const settings *s, run_l
 }
 
 /* On a node, with all that comes again and with all that is derived. How many tasks were repeated. */
-static uint64_t compare(const gen_program *program, gen_rng *rng)
+static uint64_t compare_at(const gen_program *program, gen_rng *rng, int64_t horizon_step)
 {
-    static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
     run_log log = { 0 }, derived = { 0 };
     settings s = { .node = (int)gen_between(rng, 0, program->nodes - 1),
                    .collectives = gen_chance(rng, 70) ? TI_COLLECTIVES_LOOKAHEAD : TI_COLLECTIVES_OFF,
                    .multicast = gen_chance(rng, 40) ? TI_MULTICAST_TREES + TI_TREE_BINOMIAL : TI_MULTICAST_NONE,
-                   .horizon_step = steps[gen_between(rng, 0, 5)],
+                   .horizon_step = horizon_step,
                    .horizon_front = gen_chance(rng, 30) ? 4 : 64 };
     const uint64_t repeated = run_program(program, &s, &log);
     s.derive = true;
@@ -207,6 +206,12 @@ static uint64_t compare(const gen_program *program, gen_rng *rng)
     ti_vec_fini(&log);
     ti_vec_fini(&derived);
     return repeated;
+}
+
+static uint64_t compare(const gen_program *program, gen_rng *rng)
+{
+    static const int64_t steps[] = { 1, 2, 4, 4, 4, 7 };
+    return compare_at(program, rng, steps[gen_between(rng, 0, 5)]);
 }
 
 static void random_loops(void **state)
@@ -409,6 +414,86 @@ static void wide_loops(void **state)
     assert_true(4 * repeated > steps);
 }
 
+/* ---- rounds of more segments than are looked for at first */
+
+enum { FIRST_SEGMENTS = 256 }; /* as plan/track/loop.c has them */
+
+/* One row of a matrix, from the row above and the columns to the left, by the node that has these columns. */
+static gen_task wavefront_task(size_t row, size_t begin, size_t end, int node)
+{
+    const size_t left = begin ? begin - 1 : begin;
+    gen_task t = { .range = tacit_range1(1), .accesses = 3, .place = node };
+    t.access[0] = access_of(0, TACIT_READ, tacit_fixed(tacit_box2(row - 1, row, left, end)));
+    t.access[1] = access_of(0, TACIT_READ, tacit_fixed(tacit_box2(row, row + 1, left, left + 1)));
+    t.access[2] = access_of(0, begin ? TACIT_WRITE : TACIT_UPDATE, tacit_fixed(tacit_box2(row, row + 1, begin, end)));
+    t.accesses = begin ? 3 : 2;
+    t.access[1] = begin ? t.access[1] : t.access[2];
+    return t;
+}
+
+/* A wavefront: one row after the other, by blocks of columns, and then a few others, which may be a short loop of their
+ * own. Each row waits for the one before, so there are as many segments as rows, or a half or a third of that. */
+static gen_program *long_program(uint64_t seed, gen_rng *rng, int64_t horizon_step)
+{
+    enum { COLUMNS = 24, OTHERS = 4, MATRIX = 0, VECTOR = 1 };
+    gen_program *program = TI_NEW(gen_program);
+    const int rows = (int)(horizon_step * gen_between(rng, FIRST_SEGMENTS + 20, 2 * FIRST_SEGMENTS));
+    const int others = (int)gen_between(rng, 0, 30), times = (int)gen_between(rng, 14, 20);
+    const bool is_loop = gen_chance(rng, 50);
+    const tacit_mapper own = tacit_one_to_one(), near = tacit_neighborhood(1, 0, 0);
+    program->seed = seed;
+    program->nodes = (int)gen_between(rng, 2, 4);
+    add_buffer(program, (size_t)rows + 1, true);
+    program->buffer.data[MATRIX].range = tacit_range2((size_t)rows + 1, COLUMNS);
+    add_buffer(program, COLUMNS, true);
+    for (int i = 0; i < rows * program->nodes; i++) {
+        const size_t node = (size_t)(i % program->nodes), nodes = (size_t)program->nodes;
+        ti_vec_push(&program->task, wavefront_task((size_t)i / nodes + 1, COLUMNS * node / nodes,
+                                                   COLUMNS * (node + 1) / nodes, (int)node));
+    }
+    const int row_tasks = (int)program->task.count;
+    gen_task t = { .range = tacit_range1(COLUMNS), .accesses = 2, .place = -1 };
+    t.access[0] = access_of(MATRIX, TACIT_READ, tacit_components(tacit_span(0, 1), tacit_dim(0), tacit_full()));
+    t.access[1] = access_of(VECTOR, TACIT_UPDATE, own);
+    ti_vec_push(&program->task, t);
+    t.accesses = 1;
+    t.access[0] = access_of(VECTOR, TACIT_UPDATE, own);
+    ti_vec_push(&program->task, t);
+    t.accesses = 2;
+    t.access[1] = access_of(VECTOR, TACIT_READ, near);
+    t.place = (int)gen_between(rng, 0, program->nodes - 1);
+    t.access[0] = access_of(MATRIX, TACIT_UPDATE, tacit_fixed(tacit_box2(0, 1, 0, COLUMNS)));
+    ti_vec_push(&program->task, t);
+    t.accesses = 1;
+    t.access[0] = access_of(VECTOR, TACIT_READ, gen_chance(rng, 50) ? tacit_all() : near);
+    ti_vec_push(&program->task, t);
+    int *body = TI_NEW_ARRAY(int, (size_t)(row_tasks + others));
+    for (int i = 0; i < row_tasks + others; i++) {
+        body[i] = i < row_tasks ? i : row_tasks + (is_loop ? i % 2 : (int)gen_between(rng, 0, OTHERS - 1));
+    }
+    for (int i = 0; i < times * (row_tasks + others); i++) {
+        ti_vec_push(&program->step, ((gen_step){ .kind = GEN_TASK, .index = body[i % (row_tasks + others)] }));
+    }
+    ti_free(body, (size_t)(row_tasks + others) * sizeof(*body));
+    return program;
+}
+
+static void long_rounds(void **state)
+{
+    (void)state;
+    uint64_t repeated = 0, steps = 0;
+    for (uint64_t seed = 1; seed <= EFFORT(30, 6); seed++) {
+        gen_rng rng = { gen_mix(seed ^ 0x10a6) };
+        const int64_t horizon_step = gen_between(&rng, 1, 2);
+        gen_program *program = long_program(seed, &rng, horizon_step);
+        repeated += compare_at(program, &rng, horizon_step);
+        steps += program->step.count;
+        gen_destroy(program);
+    }
+    printf("%llu of %llu tasks repeated\n", (unsigned long long)repeated, (unsigned long long)steps);
+    assert_true(5 * repeated > steps);
+}
+
 /* ---- more collectives in a round than are kept of a buffer, and not more */
 
 static void many_collectives(void **state)
@@ -455,9 +540,8 @@ static void many_collectives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_loops),     cmocka_unit_test(sums),
-        cmocka_unit_test(held_tasks),       cmocka_unit_test(wide_loops),
-        cmocka_unit_test(many_collectives),
+        cmocka_unit_test(random_loops), cmocka_unit_test(sums),        cmocka_unit_test(held_tasks),
+        cmocka_unit_test(wide_loops),   cmocka_unit_test(long_rounds), cmocka_unit_test(many_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,13 +167,45 @@ static void loops_in_loops_are_found(void **state)
     }
 }
 
+/* A long round that ends with a short loop: that is found each time, and repeated for a while, and so is the long one
+ * in the end. */
+static void short_loops_do_not_hide_long_rounds(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, PASSES = 20 };
+    for (uint64_t inner = 2; inner <= 30; inner += 4) {
+        ti_loop *l = TI_NEW(ti_loop);
+        size_t longest = 0;
+        for (int pass = 0; pass < PASSES; pass++) {
+            for (uint64_t i = 0; i < ROWS; i++) {
+                end(l, 1000 + i);
+                longest = TI_MAX(longest, ti_loop_round(l));
+            }
+            for (uint64_t i = 0; i < inner; i++) {
+                end(l, 1 + i % 2);
+                const size_t round = ti_loop_round(l);
+                longest = TI_MAX(longest, round);
+                if (round == 2 && i + 3 < inner) { /* recorded, and repeated up to the end of the pass */
+                    end(l, 1 + (i + 1) % 2);
+                    end(l, 1 + i % 2);
+                    ti_loop_go_on(l, inner - i - 3);
+                    i = inner;
+                }
+            }
+        }
+        assert_true(longest >= ROWS + inner);
+        ti_loop_fini(l);
+        TI_DELETE(l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_found),         cmocka_unit_test(long_rounds_are_found),
         cmocka_unit_test(short_rounds_are_enough),  cmocka_unit_test(others_are_not),
         cmocka_unit_test(what_is_seen_has_been),    cmocka_unit_test(failures_pause),
-        cmocka_unit_test(loops_in_loops_are_found),
+        cmocka_unit_test(loops_in_loops_are_found), cmocka_unit_test(short_loops_do_not_hide_long_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,8 @@ enum { FIRST_BACKOFF = 4, MAX_DOUBLINGS = 8 };
 enum { MAX_WALK = 16, MIN_ALIKE = 3 };
 /* After rounds that were of no use, two of them are tried as one, then three, and so on. */
 enum { MAX_ROUNDS = 4 };
-/* Segments of a round at first, and how many times that in which none is found until twice as many are looked for. */
+/* Segments of a round at first, and how many times that, of which less than half are repeated, until twice as many are
+ * looked for. */
 enum { FIRST_SEGMENTS = 256, PATIENCE = 2 };
 
 static size_t bytes_of(size_t most)
@@ -133,7 +134,6 @@ void ti_loop_end_segment(ti_loop *l)
     stretch_at(l, l->stretches)->count++;
     l->past[l->segments++ % (l->most + 1)] = l->hash;
     l->round = find_round(l);
-    l->found = l->distance ? l->segments : l->found;
     l->hash = 0;
 }
 
@@ -174,9 +174,11 @@ void ti_loop_give_up(ti_loop *l, bool was_worth)
     l->next_try = was_worth ? 0 : l->segments + (backoff << l->failures);
 }
 
+/* A short loop inside a long one is repeated, too: what counts is how much is. One of equal segments is no obstacle. */
 void ti_loop_go_on(ti_loop *l, uint64_t repeated)
 {
     const uint64_t most = 2 * l->most; /* more of them make no difference */
+    l->found = l->recorded > 1 ? TI_MIN(l->found + 2 * repeated, l->segments) : l->found;
     for (uint64_t i = 0; i < TI_MIN(repeated, most); i++) {
         l->hash = l->past[(l->segments - l->recorded) % (l->most + 1)];
         ti_loop_end_segment(l);

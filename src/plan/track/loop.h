@@ -32,7 +32,7 @@ typedef struct ti_loop {
     uint64_t *past;        /* and one more: hashes of the latest, by number */
     ti_loop_stretch *kept; /* likewise: the latest, by number */
     ti_loop_run *run;      /* likewise: by distance in stretches */
-    uint64_t found;        /* segments when there was a round of several stretches, or more were looked for */
+    uint64_t found;        /* segments when more were looked for, and two for each that has been repeated since */
     uint64_t stretches;    /* that have ended; those in a row that are alike are one */
     bool is_open;          /* and there is one more */
     ti_map newest;         /* by key, of those that are kept: 1 + number of the latest one */
