@@ -50,6 +50,7 @@ set(TACIT_SOURCES
 
     device/cores.c
     device/host.c
+    device/host_desk.c
     device/host_memory.c
     device/host_queue.c
     device/kernel_cache.c

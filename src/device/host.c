@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "device/bounds/check.h"
+#include "device/host_desk.h"
 #include "device/host_memory.h"
 #include "device/host_queue.h"
 #include "device/parts.h"
@@ -36,19 +37,11 @@ enum { SHORT_NS = 50 * 1000, IN_A_ROW = 8, MANY_FOLLOWING = 16 };
 /* Where others look, one of so many looks is at more than the worker's own queue; else see host.h. */
 enum { LOOKS_PER_ROUND = 64 };
 
-/* What a worker does, for those who look for kernels that never end. */
-typedef struct desk {
-    _Alignas(TI_CACHE_LINE) _Atomic(const ti_device_kernel *) kernel; /* NULL: none */
-    _Atomic uint32_t begun;                                           /* kernels */
-    uint32_t seen;        /* `begun` at the last look; this and the rest: executor role */
-    uint64_t since, told; /* when it was seen first; after how many nanoseconds it was told last */
-} desk;
-
 typedef struct host {
     ti_device base;
     ti_host_desc desc;
     ti_host_queue *queues; /* one per worker */
-    desk *desks;           /* the same */
+    ti_host_desk *desks;   /* the same */
     struct worker_thread {
         pthread_t id;
         struct host *host;
@@ -104,7 +97,7 @@ static bool find_entry(host *h, int worker, uint32_t looks, ti_host_entry *out)
 static int queue_parts(host *h, ti_host_job *j, int self)
 {
     const int workers = h->base.workers, parts = j->parts,
-              own = self >= 0 ? ti_host_queue_own_part(&h->queues[self], j) : parts;
+              own = self >= 0 ? ti_host_queue_own_part(&h->queues[self], parts) : parts;
     int wake = 0;
     for (int i = 0; i < parts; i++) {
         int target = (int)((int64_t)i * workers / parts);
@@ -129,8 +122,7 @@ static int find_idle(host *h, int self)
 {
     for (int i = 1; i < h->base.workers; i++) {
         const int other = (self + i) % h->base.workers;
-        if (!ti_host_queue_has_any(&h->queues[other]) &&
-            !atomic_load_explicit(&h->desks[other].kernel, memory_order_relaxed)) {
+        if (!ti_host_queue_has_any(&h->queues[other]) && !ti_host_desk_is_busy(&h->desks[other])) {
             return other;
         }
     }
@@ -223,7 +215,7 @@ static void call_kernel(ti_host_job *j, int part, tacit_launch *launch)
 
 static void run_kernel(host *h, ti_host_job *j, int part, int worker)
 {
-    desk *d = &h->desks[worker];
+    ti_host_desk *d = &h->desks[worker];
     ti_device_kernel *k = j->kernel;
     tacit_launch launch = k->launch;
     if (part == 0 && !j->follows) {
@@ -231,12 +223,11 @@ static void run_kernel(host *h, ti_host_job *j, int part, int worker)
     }
     launch.worker = h->desc.first + worker;
     launch.num_workers = h->desc.all ? h->desc.all : h->base.workers;
-    atomic_store_explicit(&d->begun, atomic_load_explicit(&d->begun, memory_order_relaxed) + 1, memory_order_relaxed);
-    atomic_store_explicit(&d->kernel, k, memory_order_release);
+    ti_host_desk_begin(d, k);
     if (!h->desc.failure || ti_failure_get(h->desc.failure) == TACIT_OK) { /* else what it would read may be wrong */
         call_kernel(j, part, &launch);
     }
-    atomic_store_explicit(&d->kernel, NULL, memory_order_release); /* before the job is complete, and its memory gone */
+    ti_host_desk_end(d);
 }
 
 /* Parts of a copy are whole runs where there are enough of them, else whole cache lines, dealt like rows of a
@@ -290,7 +281,7 @@ static void complete(host *h, ti_host_job *j)
     ti_host_job *top = atomic_load_explicit(&h->done, memory_order_relaxed);
     do {
         j->next = top;
-    } while (!atomic_compare_exchange_weak_explicit(&h->done, &top, j, memory_order_release, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&h->done, &top, j, memory_order_acq_rel, memory_order_relaxed));
 }
 
 /* What was pushed, oldest first. */
@@ -354,17 +345,29 @@ static uint64_t items_of(const ti_host_entry *e)
     return items;
 }
 
+/* Whether the job has ended that was this use of it. */
+static bool has_ended(const ti_host_job *j, uint32_t use)
+{
+    return atomic_load_explicit(&j->left, memory_order_acquire) == 0 ||
+           atomic_load_explicit(&j->use, memory_order_acquire) != use;
+}
+
 /* The last part of a job has run: whether somebody should look for what that lets go. Not if the only such job is
- * started here, or by each worker. Until the completion is pushed, the job is not used again. */
-static bool finish(host *h, ti_host_job *j)
+ * started here, or by each worker; but if that one has ended already, who was told of it may have looked before this
+ * one's completion was there. Until that is pushed, the job is not used again. */
+static bool finish(host *h, ti_host_job *j, int worker)
 {
     ti_host_job *then = atomic_exchange_explicit(&j->then, j, memory_order_acq_rel);
     const bool told = atomic_load_explicit(&j->told, memory_order_relaxed);
     const int opens = then ? j->opens : 0;
+    const uint32_t then_use = then ? j->then_use : 0;
     complete(h, j);
-    if (opens > 1) {
-        wake_workers(h, opens - 1); /* `then` may be done by now, and another job */
-    } else if (then) {
+    if (opens > 0) {
+        const bool has_own = ti_host_queue_own_part(&h->queues[worker], opens) < opens;
+        wake_workers(h, opens - has_own);
+        return told || has_ended(then, then_use);
+    }
+    if (then) {
         enqueue(h, then);
     }
     return !then || told;
@@ -413,7 +416,7 @@ static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
         if (TI_UNLIKELY(is_measured)) {
             ti_lengths_note(&h->lengths, &e.job->length, atomic_load_explicit(&e.job->ns, memory_order_relaxed), end);
         }
-        *completed = finish(h, e.job);
+        *completed = finish(h, e.job, worker);
     }
     return true;
 }
@@ -423,7 +426,7 @@ bool ti_device_host_all_compute(const ti_device *device)
     const host *h = (const host *)device;
     bool all = true;
     for (int i = 0; i < h->desc.threads && all; i++) {
-        all = atomic_load_explicit(&h->desks[i].kernel, memory_order_relaxed) != NULL;
+        all = ti_host_desk_is_busy(&h->desks[i]);
     }
     return all;
 }
@@ -453,7 +456,7 @@ static bool has_work(host *h)
 {
     bool any = false;
     for (int i = 0; i < h->base.workers; i++) {
-        any |= !ti_host_queue_is_empty(&h->queues[i]) || ti_host_queue_has_next(&h->queues[i]);
+        any |= ti_host_queue_has_work(&h->queues[i]);
     }
     return any;
 }
@@ -468,7 +471,7 @@ void ti_device_host_leave(ti_device *device)
         if (ti_host_queue_take_next(&h->queues[me.worker], &e)) {
             ti_host_queue_push(&h->queues[me.worker], e.job, e.part);
         }
-        left = !ti_host_queue_is_empty(&h->queues[me.worker]);
+        left = !ti_host_queue_is_empty(&h->queues[me.worker]) || ti_host_queue_has_open(&h->queues[me.worker]);
         me.host = NULL;
     }
     if (left || (ti_lot_has_runners(h->desc.lot) && has_work(h))) {
@@ -569,24 +572,9 @@ void ti_device_host_stop(ti_device *device)
     }
 }
 
-/* A kernel that a worker shows is not complete, and stays where it is while the caller has the executor role. */
 const char *ti_device_host_long_kernel(ti_device *device, uint64_t now, uint64_t limit, uint64_t *ns)
 {
-    host *h = (host *)device;
-    for (int i = 0; i < device->workers; i++) {
-        desk *d = &h->desks[i];
-        const ti_device_kernel *k = atomic_load_explicit(&d->kernel, memory_order_acquire);
-        uint32_t begun = atomic_load_explicit(&d->begun, memory_order_relaxed);
-        if (!k || begun != d->seen) {
-            d->seen = begun;
-            d->since = now;
-            d->told = 0;
-        } else if (now - d->since >= limit && now - d->since >= 2 * d->told) {
-            d->told = *ns = now - d->since;
-            return k->launch.name;
-        }
-    }
-    return NULL;
+    return ti_host_desk_long_kernel(((host *)device)->desks, device->workers, now, limit, ns);
 }
 
 /* ---------------------------------------------------------------- operations */
@@ -642,6 +630,7 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
     atomic_store_explicit(&j->stealable, true, memory_order_relaxed); /* who starts it has no role */
     j->follows = true;
     before->opens = parts > 1 ? parts : 0;
+    before->then_use = atomic_load_explicit(&j->use, memory_order_relaxed);
     if (parts > 1) {
         atomic_store_explicit(&j->use_before, atomic_load_explicit(&before->use, memory_order_relaxed),
                               memory_order_relaxed);
@@ -658,7 +647,8 @@ static bool host_follow(ti_device *device, ti_device_kernel *first, ti_device_ke
     h->following++;
     if (parts > 1) {
         queue_gated(h, j);
-        if (atomic_load_explicit(&before->left, memory_order_relaxed) == 0) { /* it may have woken workers too soon */
+        /* Who has ended it by now may have woken workers too soon; whoever ends it later has seen what is queued. */
+        if (atomic_fetch_add_explicit(&before->left, 0, memory_order_acq_rel) == 0) {
             wake_workers(h, parts);
         }
     }
@@ -743,7 +733,7 @@ static void host_destroy(ti_device *device)
     free_jobs(atomic_load_explicit(&h->taken, memory_order_relaxed));
     free_jobs(h->pool);
     ti_free(h->queues, sizeof(ti_host_queue) * (size_t)device->workers);
-    ti_free(h->desks, sizeof(desk) * (size_t)device->workers);
+    ti_free(h->desks, sizeof(ti_host_desk) * (size_t)device->workers);
     ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
     TI_DELETE(h);
 }
@@ -767,7 +757,7 @@ static const ti_device_ops host_ops = {
 static void init_queues(host *h, int workers)
 {
     h->queues = ti_alloc_aligned(sizeof(ti_host_queue) * (size_t)workers);
-    h->desks = ti_alloc_aligned(sizeof(desk) * (size_t)workers);
+    h->desks = ti_alloc_aligned(sizeof(ti_host_desk) * (size_t)workers);
     for (int i = 0; i < workers; i++) {
         ti_host_queue_init(&h->queues[i], i, workers);
     }

@@ -125,10 +125,10 @@ bool ti_host_queue_put_next(ti_host_queue *q, ti_host_job *j, int part)
     return false;
 }
 
-int ti_host_queue_own_part(const ti_host_queue *q, const ti_host_job *j)
+int ti_host_queue_own_part(const ti_host_queue *q, int parts)
 {
-    int part = (int)(((int64_t)q->worker * j->parts + q->workers - 1) / q->workers);
-    return part < j->parts && (int)((int64_t)part * q->workers / j->parts) == q->worker ? part : j->parts;
+    const int part = (int)(((int64_t)q->worker * parts + q->workers - 1) / q->workers);
+    return part < parts && (int)((int64_t)part * q->workers / parts) == q->worker ? part : parts;
 }
 
 /* ---- what goes */
@@ -167,8 +167,7 @@ bool ti_host_queue_take(ti_host_queue *q, ti_host_entry *out)
 
 bool ti_host_queue_take_gated(ti_host_queue *q, ti_host_entry *out)
 {
-    const ti_host_job *gate = atomic_load_explicit(&q->gate, memory_order_acquire);
-    if (!gate || !ti_host_job_is_open(gate)) {
+    if (!ti_host_queue_has_open(q)) {
         return false;
     }
     ti_lock_take(&q->lock);
@@ -184,7 +183,7 @@ bool ti_host_queue_take_next(ti_host_queue *q, ti_host_entry *out)
         return false;
     }
     atomic_fetch_add_explicit(&q->taken, 1, memory_order_relaxed);
-    *out = (ti_host_entry){ .job = j, .part = j->parts == 1 ? 0 : ti_host_queue_own_part(q, j) };
+    *out = (ti_host_entry){ .job = j, .part = j->parts == 1 ? 0 : ti_host_queue_own_part(q, j->parts) };
     return true;
 }
 
@@ -221,13 +220,13 @@ static bool steal_queued(ti_host_queue *q, ti_host_queue *thief, ti_host_entry *
 
 bool ti_host_queue_steal(ti_host_queue *q, ti_host_queue *thief, uint32_t looks, ti_host_entry *out)
 {
-    if (!ti_host_queue_has_any(q)) {
+    if (!ti_host_queue_has_work(q)) {
         thief->sight[q->worker].looks = 0;
         return false;
     }
-    const bool still = lies_still(q, thief, looks);
+    const bool still = lies_still(q, thief, looks), rests = looks == TI_HOST_LOOKS_AT_REST;
     return ((still || is_worth(q, looks)) && steal_queued(q, thief, out)) ||
-           (still && (ti_host_queue_take_next(q, out) || ti_host_queue_take_gated(q, out)));
+           (still && ti_host_queue_take_next(q, out)) || ((still || rests) && ti_host_queue_take_gated(q, out));
 }
 
 bool ti_host_queue_drop(ti_host_queue *q, ti_host_entry *out)

@@ -33,7 +33,8 @@ typedef struct ti_host_job {
     _Atomic uint32_t use;                       /* which one of this structure, which jobs use in turns */
     _Atomic uint32_t use_before;                /* of `before` */
     _Atomic(const struct ti_host_job *) before; /* queued before that has ended; NULL: afterwards */
-    int opens;                                  /* parts of `then`, if that was queued before this has ended */
+    int opens;                                  /* parts of `then`, if that was queued before this has ended; */
+    uint32_t then_use;                          /* and which use of its structure that is */
     bool follows;                               /* another one */
     uint64_t token;
     ti_length_name length;
@@ -90,10 +91,20 @@ static inline bool ti_host_job_is_open(const ti_host_job *job)
            atomic_load_explicit(&before->use, memory_order_acquire) !=
                atomic_load_explicit(&job->use_before, memory_order_relaxed);
 }
-/* Whether a part waits here for the end of another job. */
+/* Whether a part waits here for the end of another job; whether one has waited for that, and may begin. */
 static inline bool ti_host_queue_has_gated(ti_host_queue *queue)
 {
     return atomic_load_explicit(&queue->gate, memory_order_relaxed) != NULL;
+}
+static inline bool ti_host_queue_has_open(ti_host_queue *queue)
+{
+    const ti_host_job *gate = atomic_load_explicit(&queue->gate, memory_order_acquire);
+    return gate && ti_host_job_is_open(gate);
+}
+/* Whether there is anything to run; or will be soon. */
+static inline bool ti_host_queue_has_work(ti_host_queue *queue)
+{
+    return !ti_host_queue_is_empty(queue) || ti_host_queue_has_next(queue) || ti_host_queue_has_open(queue);
 }
 static inline bool ti_host_queue_has_any(ti_host_queue *queue)
 {
@@ -107,8 +118,8 @@ void ti_host_queue_push_gated(ti_host_queue *queue, ti_host_job *job, int part);
  * be two threads. */
 bool ti_host_queue_put_next(ti_host_queue *queue, ti_host_job *job, int part);
 
-/* Which part of a job is the worker's own; as many as there are parts: none. */
-int ti_host_queue_own_part(const ti_host_queue *queue, const ti_host_job *job);
+/* Which one of so many parts is the worker's own; as many as there are: none. */
+int ti_host_queue_own_part(const ti_host_queue *queue, int parts);
 /* The worker itself: the oldest gated entry, if it waits no more; what it does next; the oldest entry. */
 bool ti_host_queue_take_gated(ti_host_queue *queue, ti_host_entry *out);
 bool ti_host_queue_take_next(ti_host_queue *queue, ti_host_entry *out);
@@ -116,7 +127,8 @@ bool ti_host_queue_take(ti_host_queue *queue, ti_host_entry *out);
 /* The oldest entry of `queue` for a thief, which gives way if its own queue has work by now: entries that it sees were
  * queued before `stealable` was set, so its own part of the same job is visible too. It also gives way if all that is
  * queued takes less than bringing it over, unless it has seen it for a while; this look stands for so many. Then it
- * also takes what the worker should have done next long ago: the system has taken its core away, or it plans. */
+ * also takes what the worker should have done next, or at once when it might begin: the system has taken its core away,
+ * or it plans. Who is about to sleep takes all but what the worker does next. */
 bool ti_host_queue_steal(ti_host_queue *queue, ti_host_queue *thief, uint32_t looks, ti_host_entry *out);
 /* The oldest entry, whatever it waits for. After all threads have ended. */
 bool ti_host_queue_drop(ti_host_queue *queue, ti_host_entry *out);

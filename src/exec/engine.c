@@ -394,12 +394,13 @@ ti_engine_slot *ti_engine_follower(const ti_engine *e, const ti_engine_slot *slo
     return next && !next->issued && waits_for_chain(e, next->instruction, slot->chain) ? next : NULL;
 }
 
-/* It waits for something later in the chain. */
+/* It waits for something later in the chain, which has not ended before the slot. */
 static bool waits_longer(const ti_engine *e, const ti_instruction *i, const ti_engine_slot *slot)
 {
     bool does = false;
     for (uint32_t k = 0; k < i->deps && !does; k++) {
-        does = i->dep[k] > slot->instruction->id && is_in_chain(ti_engine_slot_of(e, i->dep[k]), slot->chain);
+        const ti_engine_slot *other = ti_engine_slot_of(e, i->dep[k]);
+        does = i->dep[k] > slot->instruction->id && is_in_chain(other, slot->chain) && !other->complete;
     }
     return does;
 }

@@ -23,7 +23,7 @@ ti_executor *ti_executor_create(const ti_executor_desc *desc)
     ex->kernels = (ti_kernel_setting){ desc->system, desc->context, desc->bounds };
     ti_engine_init(&ex->engine, desc->system->devices);
     ex->engine.collective_hosts_wait = desc->is_inline;
-    ex->may_follow = !desc->trace && !desc->dry && !desc->memory && !desc->bounds && !desc->purity;
+    ex->may_follow = !desc->trace && !desc->dry && !desc->memory && !desc->bounds && !desc->purity && !desc->is_inline;
     ex->has_order = desc->system->accelerators > 0 && !desc->dry && !desc->memory && !desc->busy;
     if (ex->has_order) {
         ti_engine_know_accelerators(&ex->engine, ti_system_hosts(desc->system));
@@ -153,7 +153,7 @@ void ti_executor_submit(ti_executor *ex, const ti_instruction *instruction)
         ex->engine.now = ti_clock_ns();
     }
     ti_engine_slot *last = ti_engine_submit(&ex->engine, instruction);
-    if (last) {
+    if (last && ex->may_follow) {
         ti_chain_submit(ex, instruction, last);
     }
 }

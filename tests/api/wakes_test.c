@@ -58,6 +58,19 @@ static void add(const tacit_launch *k)
     }
 }
 
+/* Some microseconds in all, so that it is cut, and follows the one before (exec/chain.c). */
+static void work(const tacit_launch *k)
+{
+    enum { ROUNDS = 60 };
+    volatile int sum = 0;
+    TACIT_FOR (i, k->chunk, 0) {
+        for (int n = 0; n < ROUNDS; n++) {
+            sum += n;
+        }
+        TACIT_AT1(int, k->view[0], i) += 1;
+    }
+}
+
 static void count(const tacit_launch *k)
 {
     atomic_int *at = *(atomic_int *const *)k->args;
@@ -126,6 +139,35 @@ static void run(tacit_context *ctx, rng *random)
     REQUIRE(atomic_load(&counted) == expected);
 }
 
+/* Chains of kernels, whose parts workers have before they may begin, and pauses in which all go to sleep. */
+static void run_chains(tacit_context *ctx, rng *random)
+{
+    enum { CHAINS = 80, LONGEST = 30 };
+    static int zeros[ITEMS], got[ITEMS];
+    tacit_buffer *b;
+    int added = 0;
+    const tacit_buffer_desc desc = { .range = TACIT_RANGE(ITEMS), .elem_size = sizeof(int), .init = zeros };
+    REQUIRE_OK(ctx, tacit_buffer_create(ctx, &desc, &b));
+    const tacit_task t = { .name = "work",
+                           .range = TACIT_RANGE(ITEMS),
+                           .kernel = { .host = work },
+                           .access = { tacit_update(b, tacit_one_to_one()) } };
+    for (int chain = 0; chain < CHAINS; chain++) {
+        for (int64_t left = rng_between(random, 1, LONGEST); left > 0; left--, added++) {
+            REQUIRE_OK(ctx, tacit_submit(ctx, &t));
+        }
+        if (rng_between(random, 0, 2)) {
+            pause_us((long)rng_between(random, 1, 300));
+        } else {
+            REQUIRE_OK(ctx, tacit_wait(ctx));
+        }
+    }
+    REQUIRE_OK(ctx, tacit_fence_read(ctx, b, TACIT_BOX_ALL, got));
+    for (int i = 0; i < ITEMS; i++) {
+        REQUIRE(got[i] == added);
+    }
+}
+
 static void sleepers_are_woken(void **state)
 {
     (void)state;
@@ -135,6 +177,7 @@ static void sleepers_are_woken(void **state)
         atomic_store(&sleeps, 0);
         assert_int_equal(tacit_init(&configs[c], &ctx), TACIT_OK);
         run(ctx, &random);
+        run_chains(ctx, &random);
         assert_int_equal(tacit_finalize(ctx), TACIT_OK);
         assert_true(atomic_load(&sleeps) > 0);
     }

@@ -176,7 +176,8 @@ static bool find_others(const model *m, uint64_t id)
         const entry *e = &m->entry[next];
         bool waits = !waits_for_all(m, e) && names(e, id) && e->chain != chain;
         for (uint32_t i = 0; i < e->instruction.deps; i++) {
-            waits = waits && !(e->dep[i] > id && m->entry[e->dep[i]].chain == chain);
+            const entry *other = &m->entry[e->dep[i]];
+            waits = waits && !(e->dep[i] > id && other->chain == chain && !other->complete);
         }
         any |= waits;
     }

@@ -203,27 +203,28 @@ static void gated_ones_keep_their_order(void **unused)
     free_pair(p);
 }
 
-/* A worker that waits is there, and takes it as soon as it can; others take it when that has not happened for long. */
+/* A worker that waits is there, and takes it as soon as it can; others take it when that has not happened for a while,
+ * or before they sleep. How long it has waited to begin does not count. */
 static void gated_ones_are_stolen_when_they_lie_still(void **unused)
 {
     (void)unused;
-    pair p = make_pair();
-    ti_host_job before = job_of(SHORT_NS, 1), j = follower_of(&before);
-    ti_host_queue_push_gated(p.owner, &j, 0);
-    for (int i = 0; i < 1000; i++) {
-        assert_false(steals(p, PER_STEAL));
+    for (int rests = 0; rests < 2; rests++) {
+        pair p = make_pair();
+        ti_host_job before = job_of(SHORT_NS, 1), j = follower_of(&before);
+        ti_host_queue_push_gated(p.owner, &j, 0);
+        for (int i = 0; i < 1000; i++) {
+            assert_false(steals(p, rests ? TI_HOST_LOOKS_AT_REST : PER_STEAL));
+        }
+        assert_false(ti_host_queue_has_work(p.owner));
+        atomic_store(&before.left, 0);
+        assert_true(ti_host_queue_has_work(p.owner));
+        int looks = 0;
+        while (!steals(p, rests ? TI_HOST_LOOKS_AT_REST : PER_STEAL)) {
+            assert_true(++looks < 100);
+        }
+        assert_true(rests ? looks == 0 : looks >= 8);
+        free_pair(p);
     }
-    atomic_store(&before.left, 0);
-    assert_true(steals(p, PER_STEAL));
-    ti_host_job again = job_of(SHORT_NS, 1), k = follower_of(&again);
-    ti_host_queue_push_gated(p.owner, &k, 0);
-    atomic_store(&again.left, 0);
-    int looks = 0;
-    while (!steals(p, PER_STEAL)) {
-        assert_true(++looks < 100);
-    }
-    assert_true(looks >= 8);
-    free_pair(p);
 }
 
 static void what_never_runs_is_dropped(void **unused)
