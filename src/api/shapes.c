@@ -24,6 +24,7 @@ enum {
     MAX_SEEN_SETS = 32768,
     MAX_DISPLACED_SHARE = 8,
     SEEN_WAYS = 4,
+    NOW_AND_THEN = 4,
     SELDOM = 16,
     FOLLOWERS = 2,
     MAX_WHOLE = 1024, /* have their descriptions twice: 800 KB of three accesses each */
@@ -77,7 +78,7 @@ struct ti_shapes {
     ti_measures asked;           /* last */
     form *form;                  /* of that, or NULL: it is not known */
     uint64_t (*seen)[SEEN_WAYS]; /* hashes of what came lately, for the first time */
-    size_t seen_sets, displaced; /* how many of them have displaced others since it grew */
+    size_t seen_sets, displaced; /* how many had no room since it grew */
     ti_touched touched;          /* by what was asked for last */
     const tacit_buffer *usable;  /* one that was found so, and has not been destroyed since, or NULL */
     uint64_t losses;             /* grows whenever a buffer is destroyed; not 0 */
@@ -442,9 +443,10 @@ static void grow_seen(ti_shapes *s)
     s->displaced = 0;
 }
 
-/* Whether the description has come before, not long ago. Notes that it has: in place of any other, if there is no room,
- * which there is more of once that has happened a few times, up to 1 MiB. If they were taken in turn, a loop over one
- * more than there is room for would never find anything. */
+/* Whether the description has come before, not long ago. Notes that it has, if there is room; there is more once it has
+ * been missed a few times, up to 1 MiB. Else now and then in place of any other: what is noted should still be there
+ * when it comes again, and makes room then. If all took the place of others, or in turn, a loop over more than there is
+ * room for would not find them. */
 static bool comes_again(ti_shapes *s, uint64_t hash)
 {
     uint64_t *way = ways_of(s, hash);
@@ -455,13 +457,15 @@ static bool comes_again(ti_shapes *s, uint64_t hash)
     if (known) {
         return true;
     }
-    size_t at = s->uses * TI_HASH_KEY >> 62;
-    _Static_assert(SEEN_WAYS == 4, "two bits tell one of them");
+    const size_t random = s->uses * TI_HASH_KEY >> 60;
+    const bool takes = random % NOW_AND_THEN == 0;
+    size_t at = random / NOW_AND_THEN;
+    _Static_assert(SEEN_WAYS == 4 && NOW_AND_THEN == 4, "four bits tell one of them, and whether");
     for (size_t i = 0; i < SEEN_WAYS && way[at]; i++) {
         at = way[i] ? at : i;
     }
     s->displaced += way[at] != 0;
-    way[at] = hash;
+    way[at] = way[at] && !takes ? way[at] : hash;
     if (s->displaced > s->seen_sets / MAX_DISPLACED_SHARE && s->seen_sets < MAX_SEEN_SETS) {
         grow_seen(s);
     }
