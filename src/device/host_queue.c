@@ -78,7 +78,7 @@ static ti_host_entry get(ti_host_queue *q, ti_host_ring *r)
 {
     const ti_host_entry entry = *oldest(r);
     r->first++;
-    change(&q->taken, 1);
+    atomic_fetch_add_explicit(&q->taken, 1, memory_order_relaxed); /* what comes next is taken without the lock */
     atomic_store_explicit(&r->count, atomic_load_explicit(&r->count, memory_order_relaxed) - 1, memory_order_release);
     return entry;
 }
