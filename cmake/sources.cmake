@@ -52,6 +52,7 @@ set(TACIT_SOURCES
     device/host.c
     device/host_desk.c
     device/host_memory.c
+    device/host_fork.c
     device/host_queue.c
     device/kernel_cache.c
     device/kernel_text.c
@@ -186,6 +187,8 @@ set(TACIT_SOURCES
     exec/dry_memory.c
     exec/engine.c
     exec/executor.c
+    exec/round.c
+    exec/round_choice.c
     exec/host_threads.c
     exec/job.c
     exec/kernel_job.c
@@ -231,6 +234,7 @@ set(TACIT_SOURCES
     run/pin.c
     run/reports.c
     run/roles.c
+    run/round.c
     run/runtime.c
     run/scheduler.c
     run/siblings.c

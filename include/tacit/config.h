@@ -111,6 +111,14 @@ enum {
     TACIT_LOCAL_MESSAGES_MPI = 2      /* by MPI */
 };
 
+/* Whether the program's thread carries out steady loops of short tasks itself: tacit_config.rounds. */
+enum {
+    TACIT_ROUNDS_DEFAULT = 0, /* auto */
+    TACIT_ROUNDS_AUTO = 1,    /* where kernels are short, and it has little else to do */
+    TACIT_ROUNDS_ON = 2,      /* of whatever length kernels are */
+    TACIT_ROUNDS_OFF = 3      /* no */
+};
+
 /* Whether nodes compare what they submit: tacit_config.divergence. */
 enum {
     TACIT_DIVERGENCE_DEFAULT = 0, /* on */
@@ -296,6 +304,11 @@ typedef struct tacit_config {
      * 16 KiB and the longest message. Where memory cannot be shared (nodes in different containers), and where the
      * setting of one node says so, MPI carries all messages of that machine. doc/mpi.md. Nodes may differ. */
     int local_messages; /* TACIT_LOCAL_MESSAGES (auto or mpi): TACIT_LOCAL_MESSAGES_... */
+    /* Whether the program's thread carries out the tasks of a steady loop itself as it submits them, and shares each
+     * kernel with the workers: then short kernels cost little more than they take. Loops are steady when the same tasks
+     * come again and again, whatever their arguments. On one node with the host's cores as one device, and progress
+     * inline or shared; others are as with off. Results are the same. doc/guide/slow.md. Nodes may differ. */
+    int rounds; /* TACIT_ROUNDS (auto, on or off): TACIT_ROUNDS_... */
 } tacit_config;
 
 TACIT_C_END_

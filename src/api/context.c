@@ -190,6 +190,9 @@ tacit_status tacit_flush(tacit_context *ctx)
 static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool asked)
 {
     const bool tunes = asked || ti_runtime_is_due(ctx->runtime);
+    if (!meets && !tunes && ti_runtime_rest(ctx->runtime)) {
+        return ti_context_enter(ctx);
+    }
     submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes || ti_runtime_checks_pure(ctx->runtime));
     ti_runtime_wait_points(ctx->runtime);
     ti_runtime_check_pure(ctx->runtime, false);

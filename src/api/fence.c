@@ -71,7 +71,7 @@ static tacit_status make_shape(tacit_context *ctx, const tacit_task *as, ti_aren
 static tacit_status find_shape(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, const ti_shape **out)
 {
     tacit_task *as = ctx->fence;
-    const uint64_t number = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
+    const uint64_t number = ti_runtime_tasks(ctx->runtime) + 1;
     as->name = "fence";
     as->range = tacit_range1((size_t)tacit_num_nodes(ctx));
     as->access[0] = tacit_read(buffer, tacit_fixed(ti_box_to_public(box)));
@@ -86,9 +86,13 @@ static tacit_status find_shape(tacit_context *ctx, tacit_buffer *buffer, const t
 static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const ti_box *box, void *memory,
                                  ti_signal *signal)
 {
-    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     const ti_shape *shape;
     TI_TRY(find_shape(ctx, buffer, box, &shape));
+    ti_user_copy copy = { .memory = memory, .signal = signal };
+    if (ti_runtime_repeat(ctx->runtime, shape, NULL, &copy)) {
+        return TACIT_OK;
+    }
+    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
     ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(graph), ti_local_piece);
     *piece = (ti_local_piece){ *box, *box };
     submit(ctx, shape, (ti_user_copy){ memory, piece, 1, signal });

@@ -150,6 +150,13 @@ static void leave(ti_shapes *s, entry *e)
     s->count--;
 }
 
+/* While there may be tasks that use it, submitted or repeated. */
+static void forget(ti_shapes *s, entry *e)
+{
+    ti_runtime_forget_round(s->ctx->runtime);
+    leave(s, e);
+}
+
 ti_shapes *ti_shapes_create(const tacit_context *ctx)
 {
     ti_shapes *s = TI_NEW(ti_shapes);
@@ -416,7 +423,7 @@ static bool make_room(ti_shapes *s)
         s->refused++ % SELDOM) {
         return false;
     }
-    leave(s, s->oldest);
+    forget(s, s->oldest);
     return true;
 }
 
@@ -611,7 +618,7 @@ void ti_shapes_forget(ti_shapes *s, const ti_buffer_info *buffer)
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (buffer ? uses(e->shape, buffer) : e->shape->orders > 0) {
-            leave(s, e);
+            forget(s, e);
         }
     }
 }
@@ -621,7 +628,7 @@ void ti_shapes_forget_weights(ti_shapes *s, const ti_weights *weights)
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (e->shape->items == weights) {
-            leave(s, e);
+            forget(s, e);
         }
     }
 }
@@ -631,7 +638,7 @@ void ti_shapes_forget_balanced(ti_shapes *s)
     for (entry *e = s->newest, *older; e; e = older) {
         older = e->older;
         if (e->shape->balanced) {
-            leave(s, e);
+            forget(s, e);
         }
     }
 }
@@ -646,7 +653,7 @@ void ti_shapes_forget_function(ti_shapes *s, const ti_custom_mapper *mapper, con
             uses = uses || (mapper && a->custom == mapper) || (op && a->reducer.user == op);
         }
         if (uses) {
-            leave(s, e);
+            forget(s, e);
         }
     }
 }

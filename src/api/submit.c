@@ -388,8 +388,11 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
-    uint64_t task = ti_task_graph_tasks(ti_runtime_task_graph(ctx->runtime)) + 1;
+    uint64_t task = ti_runtime_tasks(ctx->runtime) + 1;
     const ti_shape *shape = ti_shapes_find(ctx->shapes, given, task);
+    if (shape && ti_runtime_repeat(ctx->runtime, shape, given->args, NULL)) {
+        return TACIT_OK;
+    }
     if (!shape) {
         TI_TRY(find_or_make_shape(ctx, given, task, &shape));
     }

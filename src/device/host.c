@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "device/bounds/check.h"
 #include "device/host_desk.h"
+#include "device/host_fork.h"
 #include "device/host_memory.h"
 #include "device/host_queue.h"
 #include "device/parts.h"
@@ -60,6 +61,7 @@ typedef struct host {
     ti_host_job *pool;
     int next_worker; /* for jobs of one part that no worker started */
     ti_lengths lengths;
+    ti_host_fork fork;
 } host;
 
 /* Which worker of which device this thread is, or was last: only a hint for where to queue. */
@@ -388,6 +390,9 @@ static bool run_one(host *h, int worker, uint32_t looks, bool *completed)
 {
     ti_host_entry e;
     *completed = false;
+    if (ti_host_fork_work(&h->fork, worker)) {
+        return true;
+    }
     if (!find_entry(h, worker, looks, &e)) {
         return false;
     }
@@ -689,6 +694,25 @@ static int host_room(ti_device *device)
     return TI_MAX(0, most - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
 }
 
+/* ---- kernels that all workers share */
+
+uint64_t ti_device_host_ns(ti_device *device, const ti_device_kernel *k)
+{
+    const uintptr_t function = k->host ? (uintptr_t)k->host : (uintptr_t)k->run;
+    return ti_lengths_ns(&((host *)device)->lengths, function, ti_parts_items(k, &k->launch.chunk));
+}
+
+void ti_device_host_share(ti_device *device, int self, ti_device_kernel *kernel, int parts, const void *args,
+                          size_t bytes)
+{
+    ti_host_fork_run(&((host *)device)->fork, self, kernel, parts, args, bytes);
+}
+
+void ti_device_host_meet(ti_device *device)
+{
+    ti_host_fork_meet(&((host *)device)->fork);
+}
+
 static void free_jobs(ti_host_job *list)
 {
     while (list) {
@@ -732,6 +756,7 @@ static void host_destroy(ti_device *device)
     free_jobs(atomic_load_explicit(&h->done, memory_order_acquire));
     free_jobs(atomic_load_explicit(&h->taken, memory_order_relaxed));
     free_jobs(h->pool);
+    ti_host_fork_fini(&h->fork);
     ti_free(h->queues, sizeof(ti_host_queue) * (size_t)device->workers);
     ti_free(h->desks, sizeof(ti_host_desk) * (size_t)device->workers);
     ti_free(h->threads, (size_t)h->desc.threads * sizeof(*h->threads));
@@ -761,6 +786,7 @@ static void init_queues(host *h, int workers)
     for (int i = 0; i < workers; i++) {
         ti_host_queue_init(&h->queues[i], i, workers);
     }
+    ti_host_fork_init(&h->fork, &h->desc, h->desks, workers);
 }
 
 ti_device *ti_device_host_create(const ti_host_desc *desc)

@@ -18,10 +18,20 @@ static uint64_t name_bits(uint64_t hash)
     return hash << NS_BITS; /* hashes are odd, so it is never 0 */
 }
 
+static uint64_t hash_of(uintptr_t function, uint64_t items)
+{
+    return ti_hash_mix(ti_hash_mix(0, (uint64_t)function), items) | 1; /* never 0 */
+}
+
+static size_t line_of(uint64_t hash)
+{
+    return (hash >> 32) % (TI_LENGTHS / TI_LENGTH_WAYS);
+}
+
 /* Where the name is, or may be now. */
 static size_t place_of(ti_lengths *lengths, uint64_t hash)
 {
-    const size_t line = (hash >> 32) % (TI_LENGTHS / TI_LENGTH_WAYS), first = line * TI_LENGTH_WAYS;
+    const size_t line = line_of(hash), first = line * TI_LENGTH_WAYS;
     for (size_t i = first; i < first + TI_LENGTH_WAYS; i++) {
         const uint64_t known = atomic_load_explicit(&lengths->known[i], memory_order_relaxed);
         if ((known & ~MAX_NS) == name_bits(hash)) {
@@ -109,12 +119,25 @@ static int try_parts(ti_lengths *lengths, ti_length_name *name, int parts, int m
 
 int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, int most, ti_length_name *name)
 {
-    name->hash = ti_hash_mix(ti_hash_mix(0, (uint64_t)function), items) | 1; /* never 0 */
+    name->hash = hash_of(function, items);
     name->place = place_of(lengths, name->hash);
     uint64_t ns = name->ns = atomic_load_explicit(&lengths->known[name->place], memory_order_relaxed) & MAX_NS;
     name->is_measured = ns == 0 || lengths->launches[name->place]++ % EVERY == 0;
     name->mark = 0;
     return ns == 0 ? most : try_parts(lengths, name, usual_parts(&lengths->choice[name->place], ns, most), most);
+}
+
+uint64_t ti_lengths_ns(const ti_lengths *lengths, uintptr_t function, uint64_t items)
+{
+    const uint64_t hash = hash_of(function, items);
+    const size_t first = line_of(hash) * TI_LENGTH_WAYS;
+    for (size_t i = first; i < first + TI_LENGTH_WAYS; i++) {
+        const uint64_t known = atomic_load_explicit(&lengths->known[i], memory_order_relaxed);
+        if ((known & ~MAX_NS) == name_bits(hash)) {
+            return known & MAX_NS;
+        }
+    }
+    return 0;
 }
 
 void ti_lengths_drop(ti_lengths *lengths, const ti_length_name *name)

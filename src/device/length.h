@@ -47,6 +47,8 @@ typedef struct ti_length_name {
 
 /* How many parts, at most `most`, of a kernel with this function and so many items; and its name for `note`. */
 int ti_lengths_parts(ti_lengths *lengths, uintptr_t function, uint64_t items, int most, ti_length_name *name);
+/* How long it takes, as far as is known; 0: not. */
+uint64_t ti_lengths_ns(const ti_lengths *lengths, uintptr_t function, uint64_t items);
 /* It was not launched after all: by the thread that calls ti_lengths_parts, right after it. */
 void ti_lengths_drop(ti_lengths *lengths, const ti_length_name *name);
 /* All of its parts together have taken so many nanoseconds, and the last one has ended so late on the clock. */

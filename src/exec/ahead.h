@@ -7,6 +7,7 @@
 #ifndef TI_AHEAD_H
 #define TI_AHEAD_H
 
+#include "base/check.h"
 #include "ir/task.h"
 
 /* A task with six accesses takes 2 kB of the task graph's arenas: 128 MiB. */
@@ -34,6 +35,14 @@ static inline void ti_ahead_note(ti_ahead *a, const ti_task *task, int node)
     a->points++;
     a->at[a->points % TI_AHEAD_POINTS] = a->sum;
     a->tasks = a->own = 0;
+}
+
+/* So many points have been submitted, and executed. */
+static inline void ti_ahead_pass(ti_ahead *a, uint64_t points)
+{
+    TI_ASSERT(a->tasks == 0);
+    a->points += points;
+    a->at[a->points % TI_AHEAD_POINTS] = a->sum;
 }
 
 /* Whether no more than `horizons` are ahead, of which `executed` points have been executed. */

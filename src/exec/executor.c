@@ -56,6 +56,7 @@ void ti_executor_destroy(ti_executor *ex)
     ti_vec_fini(&ex->blocks);
     ti_collective_issue_fini(&ex->collectives);
     ti_outbox_fini(&ex->outbox);
+    ti_round_choices_fini(&ex->choices);
     ti_engine_fini(&ex->engine);
     TI_DELETE(ex);
 }

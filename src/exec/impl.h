@@ -12,6 +12,7 @@
 #include "exec/executor.h"
 #include "exec/host_threads.h"
 #include "exec/kernel_job.h"
+#include "exec/round_choice.h"
 
 struct ti_executor {
     ti_executor_desc is;
@@ -29,6 +30,7 @@ struct ti_executor {
     uint64_t submitted_kernels, retired_kernels;
     uint64_t followed;          /* kernels that were started by who ended the one before */
     uint64_t tail;              /* what was the last to follow another one */
+    ti_round_choices choices;   /* of rounds that are carried out in order */
     bool may_follow;            /* nobody looks on between two kernels */
     bool has_order;             /* accelerators start operations behind others */
     const ti_executor_tap *tap; /* or NULL */

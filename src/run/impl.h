@@ -20,6 +20,7 @@
 #include "run/claim.h"
 #include "run/devices.h"
 #include "run/graph_files.h"
+#include "run/round.h"
 #include "run/runtime.h"
 #include "run/siblings.h"
 #include "run/tracing.h"
@@ -50,6 +51,7 @@ struct ti_runtime {
     void *take_user;
     bool briefs; /* tasks on tiles of other nodes are handed on as such (ir/brief.h) */
     ti_ahead ahead;
+    ti_round round;
     uint64_t released, fences;
     uint32_t unplanned; /* tasks since this thread planned last, while that is its role */
     uint64_t held;      /* inline: tasks after which nothing but planning was done */
@@ -104,6 +106,11 @@ void *ti_roles_executor_main(void *user);
 void ti_roles_start_attendant(ti_runtime *rt);
 /* After an error nothing more is started, and the other nodes are told, once. By who has the executor's role. */
 void ti_roles_end_job(ti_runtime *rt);
+
+/* ---- runtime.c: the program's thread */
+
+/* What the task graph keeps of tasks that have been executed goes. */
+void ti_runtime_release(ti_runtime *rt);
 
 /* ---- waiting.c: the program's thread */
 

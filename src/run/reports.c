@@ -9,6 +9,7 @@
 
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
 {
+    ti_round_catch_up(rt);
     ti_counters_of_tasks(rt->tasks, out);
     out->buffer_bytes = atomic_load_explicit(&rt->progress.buffer_bytes, memory_order_relaxed);
     ti_lock_take(&rt->scheduling);
@@ -21,10 +22,16 @@ void ti_runtime_counters(ti_runtime *rt, tacit_counters *out)
 
 uint64_t ti_runtime_followed(ti_runtime *rt)
 {
+    ti_round_catch_up(rt);
     ti_lock_take(&rt->executing);
     uint64_t followed = ti_executor_followed(rt->executor);
     ti_roles_leave_executor(rt);
     return followed;
+}
+
+uint64_t ti_runtime_in_rounds(const ti_runtime *rt)
+{
+    return rt->round.tasks;
 }
 
 void ti_runtime_advise(ti_runtime *rt, ti_advice_facts *facts)

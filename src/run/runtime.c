@@ -238,6 +238,8 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
     rt->scheduler.command_dot = rt->config.graph ? &rt->graphs.command : NULL;
     rt->scheduler.instruction_dot = rt->config.graph ? &rt->graphs.instruction : NULL;
     ti_choose_relays(&rt->system, rt->comm); /* before there are threads */
+    ti_round_init(rt);
+    rt->scheduler.round = rt->round.off ? NULL : &rt->round;
     ti_pin_begin(&rt->pin);
     ti_crowd_join(rt->share);
     if (!start(rt, desc, why)) {
@@ -262,6 +264,9 @@ ti_runtime *ti_runtime_create(const ti_runtime_desc *desc, tacit_status *status,
 
 void ti_runtime_destroy(ti_runtime *rt)
 {
+    if (rt->executor) {
+        ti_round_catch_up(rt);
+    }
     ti_siblings_leave(&rt->member);
     ti_attendant_stop(&rt->attendant);
     atomic_store_explicit(&rt->stop, true, memory_order_release);
@@ -280,6 +285,7 @@ void ti_runtime_destroy(ti_runtime *rt)
     ti_bounds_destroy(rt->bounds);
     ti_purity_destroy(rt->purity);
     ti_scheduler_fini(&rt->scheduler);
+    ti_round_fini(&rt->round);
     ti_dry_run_destroy(rt->dry); /* whose simulated nodes know the tasks */
     ti_task_graph_destroy(rt->tasks);
     ti_agreement_destroy(rt->agreement);
@@ -305,7 +311,34 @@ const ti_system *ti_runtime_system(const ti_runtime *rt)
 
 ti_task_graph *ti_runtime_task_graph(ti_runtime *rt)
 {
+    ti_round_catch_up(rt);
     return rt->tasks;
+}
+
+uint64_t ti_runtime_tasks(const ti_runtime *rt)
+{
+    return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? rt->round.passed : 0);
+}
+
+bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, ti_user_copy *fence)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    const bool taken = ti_round_take(rt, shape, args, fence);
+    ti_claim_drop(&rt->claim);
+    return taken;
+}
+
+bool ti_runtime_rest(ti_runtime *rt)
+{
+    ti_claim_take(&rt->claim, &rt->progress.failure);
+    const bool rests = ti_round_rest(rt);
+    ti_claim_drop(&rt->claim);
+    return rests;
+}
+
+void ti_runtime_forget_round(ti_runtime *rt)
+{
+    ti_round_forget(rt);
 }
 
 ti_failure *ti_runtime_failure(ti_runtime *rt)
@@ -466,6 +499,16 @@ static void plan_ahead(ti_runtime *rt, size_t tasks)
     }
 }
 
+void ti_runtime_release(ti_runtime *rt)
+{
+    uint64_t executed = ti_runtime_executed(rt);
+    if (executed != rt->released) {
+        TI_ASSERT(executed > rt->released);
+        rt->released = executed;
+        ti_task_graph_release(rt->tasks, executed);
+    }
+}
+
 /* The task is in the graph; `points` there were before. */
 static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], size_t count, bool placed)
 {
@@ -498,17 +541,13 @@ static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], si
     if (!ti_waiting_holds(rt, TI_CAUSE_NEAR, NULL)) {
         ti_waiting_until(rt, TI_CAUSE_NEAR, NULL);
     }
-    uint64_t executed = ti_runtime_executed(rt);
-    if (executed != rt->released) {
-        TI_ASSERT(executed > rt->released);
-        rt->released = executed;
-        ti_task_graph_release(rt->tasks, executed);
-    }
+    ti_runtime_release(rt);
 }
 
 void ti_runtime_submit(ti_runtime *rt, ti_task *task)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
+    ti_round_catch_up(rt);
     ti_claim_take(&rt->claim, &rt->progress.failure);
     rt->fences += task->kind == TI_TASK_FENCE;
     ti_tune_note(&rt->tune, task);
@@ -541,6 +580,10 @@ static void wait_alone(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sig
 void ti_runtime_wait_signal(ti_runtime *rt, const ti_signal *signal)
 {
     ti_dry_run_wait(rt->dry, TI_CLUSTER_VALUES);
+    if (ti_waiting_holds(rt, TI_CAUSE_SIGNAL, signal)) {
+        return;
+    }
+    ti_round_catch_up(rt);
     wait_alone(rt, TI_CAUSE_SIGNAL, signal);
 }
 
@@ -553,11 +596,13 @@ void ti_runtime_set_signal(ti_runtime *rt, ti_signal *signal)
 void ti_runtime_wait_points(ti_runtime *rt)
 {
     ti_dry_run_wait(rt->dry, TI_CLUSTER_POINTS);
+    ti_round_catch_up(rt);
     wait_alone(rt, TI_CAUSE_POINTS, NULL);
 }
 
 void ti_runtime_open_group(ti_runtime *rt, int group)
 {
+    ti_round_catch_up(rt);
     ti_lock_take(&rt->executing); /* whose network it is */
     if (rt->comm->ops->open_group && !rt->comm->ops->open_group(rt->comm, group)) {
         ti_runtime_fail(rt, TACIT_ERROR_NETWORK, "%s",
@@ -680,6 +725,8 @@ void ti_runtime_give_values(ti_runtime *rt, uint64_t fence, void *data, size_t b
 
 void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool briefs)
 {
+    ti_round_catch_up(rt);
+    rt->round.off = true;
     rt->take = take;
     rt->take_user = user;
     rt->briefs = has_briefs(rt) && (take ? briefs : looks_at_none(rt));
@@ -687,6 +734,7 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool 
 
 void ti_runtime_tap(ti_runtime *rt, const ti_plan_tap *plans, const ti_executor_tap *executed)
 {
+    ti_round_catch_up(rt);
     ti_lock_take(&rt->scheduling);
     rt->scheduler.tap = plans;
     ti_lock_drop(&rt->scheduling);

@@ -42,6 +42,15 @@ ti_failure *ti_runtime_failure(ti_runtime *rt);
 /* The run has failed: wakes everybody who waits, and ends the job on all nodes. Any thread. */
 #define ti_runtime_fail(rt, ...) ti_failure_set(ti_runtime_failure(rt), __VA_ARGS__)
 
+/* Tasks and horizons so far. */
+uint64_t ti_runtime_tasks(const ti_runtime *rt);
+/* Whether a task of this shape, or a fence, has been carried out at once: it is the next one of a steady loop (round.h).
+ * Else it has to be submitted. */
+bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, ti_user_copy *fence);
+/* Whether it is in such a loop: then all that was carried out is done. Else there has to be a point. */
+bool ti_runtime_rest(ti_runtime *rt);
+/* Shapes may go away. */
+void ti_runtime_forget_round(ti_runtime *rt);
 /* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
 void ti_runtime_submit(ti_runtime *rt, ti_task *task);
 /* The same of a task on tiles that runs on another node (ti_task_graph_add_brief). False: it has to be a task. */
@@ -105,6 +114,8 @@ void ti_runtime_drop_results(ti_runtime *rt, uint64_t bytes);
 
 /* How many kernels were started by who ended the one before: tests. Application thread. */
 uint64_t ti_runtime_followed(ti_runtime *rt);
+/* How many tasks were carried out in rounds: tests. */
+uint64_t ti_runtime_in_rounds(const ti_runtime *rt);
 void ti_runtime_counters(ti_runtime *rt, tacit_counters *out);
 /* At the end, on all nodes, when everything is executed: what there is to say about the run, if somebody wants to hear
  * it; else, or if the run has failed, nothing. */

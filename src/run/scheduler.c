@@ -79,8 +79,17 @@ static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
     }
 }
 
+/* The cycle of the instruction graph that begins with the task, which begins a round of a steady loop; or 0. */
+static uint64_t begins_cycle(const ti_scheduler *s, const ti_task *task)
+{
+    const bool begins = task->kind != TI_TASK_BRIEF && task->again && task->again % TI_AGAIN_STEPS == 0 &&
+                        ti_command_graph_is_at_round(s->commands, task->again);
+    return begins ? ti_instruction_graph_round(s->graph) : 0;
+}
+
 static void plan(ti_scheduler *s, const ti_task *task)
 {
+    const uint64_t cycle = s->round ? begins_cycle(s, task) : 0;
     uint64_t start = s->dry || s->trace ? ti_clock_ns() : 0;
     ti_command_batch commands = ti_command_graph_add(s->commands, &task, 1);
     if (s->dry) {
@@ -97,6 +106,9 @@ static void plan(ti_scheduler *s, const ti_task *task)
         s->tap->commands(s->tap->user, commands);
     }
     take_batch(s, ti_instruction_graph_add(s->graph, commands));
+    if (s->round) {
+        ti_round_note(s->round, task, cycle, commands.count, s->batch);
+    }
     if (TI_UNLIKELY(s->trace != NULL)) {
         note_stage(s, TI_TRACE_INSTRUCTIONS, task, s->batch.count, &start);
     }
@@ -121,7 +133,7 @@ static bool close_if_idle(ti_scheduler *s)
     return true;
 }
 
-bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
+void ti_scheduler_release(ti_scheduler *s, uint64_t executed)
 {
     if (executed != s->released) {
         TI_ASSERT(executed > s->released);
@@ -129,6 +141,11 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
         ti_command_graph_release(s->commands, executed);
         ti_instruction_graph_release(s->graph, executed);
     }
+}
+
+bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed)
+{
+    ti_scheduler_release(s, executed);
     ti_instruction_graph_set_results(s->graph, atomic_load_explicit(&s->results, memory_order_relaxed));
     bool any = false;
     for (; budget > 0 && pass_on(s); budget--) {

@@ -6,6 +6,7 @@
 #include "plan/command/graph.h"
 #include "plan/instruction/graph.h"
 #include "run/dry_run.h"
+#include "run/round.h"
 #include "trace/dot.h"
 #include "trace/record.h"
 
@@ -32,6 +33,7 @@ typedef struct ti_scheduler {
     ti_dry_run *dry;                       /* or NULL */
     const ti_plan_tap *tap;                /* or NULL */
     ti_trace_ring *trace;                  /* or NULL */
+    ti_round *round;                       /* of steady loops, or NULL */
     uint64_t window_since;                 /* traced: a window is open; 0: none is */
 } ti_scheduler;
 
@@ -40,6 +42,9 @@ void ti_scheduler_fini(ti_scheduler *s);
 
 /* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
+
+/* All up to the point with this id has been executed: recycle what nobody refers to any more. */
+void ti_scheduler_release(ti_scheduler *s, uint64_t executed);
 
 /* Fences keep so many bytes more for the application, beside those of buffers; false: that is more than the limit, if
  * there is one. The application's thread. */

@@ -82,6 +82,7 @@ static void fill_fields(fuzz_input *in, tacit_config *c, char texts[5][LONGEST])
         .device_mpi = take_int(in),
         .nccl = take_int(in),
         .local_messages = take_int(in),
+        .rounds = take_int(in),
         .balance = maybe(in, texts[4]),
     };
 }

@@ -701,6 +701,7 @@ void model_more(const gen_rng *r, tacit_config *out)
     out->memory_limit = gen_chance(&own, 30) ? "64M" : NULL;
     out->watchdog = gen_chance(&own, 20) ? -1 : 0;
     out->advice = gen_chance(&own, 10) ? TACIT_ADVICE_ON : TACIT_ADVICE_DEFAULT;
+    out->rounds = (int)gen_between(&own, TACIT_ROUNDS_DEFAULT, TACIT_ROUNDS_OFF);
     out->local_messages = gen_chance(&own, 30) ? TACIT_LOCAL_MESSAGES_MPI : TACIT_LOCAL_MESSAGES_DEFAULT;
 }
 

@@ -129,6 +129,13 @@ static void environment_wins(void **state)
     setenv("TACIT_LOCAL_MESSAGES", "on", 1);
     expect_refusal(NULL, "TACIT_LOCAL_MESSAGES", "auto|mpi");
     unsetenv("TACIT_LOCAL_MESSAGES");
+    assert_int_equal(out.rounds, TACIT_ROUNDS_AUTO);
+    setenv("TACIT_ROUNDS", "off", 1);
+    expect_ok(NULL, &out);
+    assert_int_equal(out.rounds, TACIT_ROUNDS_OFF);
+    setenv("TACIT_ROUNDS", "1", 1);
+    expect_refusal(NULL, "TACIT_ROUNDS", "auto|on|off");
+    unsetenv("TACIT_ROUNDS");
     setenv("TACIT_OVERLAP", "on", 1);
     expect_ok(NULL, &out);
     assert_int_equal(out.overlap, TACIT_OVERLAP_ON);
@@ -292,7 +299,7 @@ static void words(void **state)
         expect_refusal(NULL, setting->name, setting->values);
         unsetenv(setting->name);
     }
-    assert_int_equal(checked, 49);
+    assert_int_equal(checked, 52);
 }
 
 /* Every name with one letter wrong, missing or too many leads back to the name. */

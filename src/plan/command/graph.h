@@ -20,6 +20,10 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
 /* This task comes so many later: what a brief touches is brought into the caches. */
 enum { TI_COMMAND_EXPECTED = 6 };
 void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task);
+/* Rounds that others carry out (run/round.h): whether the round with this number begins with the next task; so many
+ * tasks and horizons have come in whole rounds, with so many commands. */
+bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number);
+void ti_command_graph_pass(ti_command_graph *graph, uint64_t tasks, uint64_t commands);
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 
 /* Planned multicasts. */

@@ -430,6 +430,24 @@ static void begin_round(ti_command_graph *graph, uint64_t number)
     }
 }
 
+bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number)
+{
+    const ti_command_cycle *c = &graph->cycle;
+    return c->loop.phase == TI_LOOP_REPEATS && c->task.count == 0 && c->number == number;
+}
+
+/* On one node, where there is nothing else to count. */
+void ti_command_graph_pass(ti_command_graph *graph, uint64_t tasks, uint64_t commands)
+{
+    ti_command_cycle *c = &graph->cycle;
+    TI_ASSERT(!ti_command_is_distributed(graph) && c->task.count == 0 && tasks % c->step.count == 0);
+    c->rounds += tasks / c->step.count;
+    c->repeated += tasks;
+    graph->next_id += commands;
+    graph->newest_point += commands;
+    ti_era_apply(&graph->era, graph->era.applied + commands);
+}
+
 bool ti_command_cycle_take(ti_command_graph *graph, const ti_task *task)
 {
     ti_command_cycle *c = &graph->cycle;

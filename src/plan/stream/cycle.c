@@ -265,6 +265,24 @@ static TI_NOINLINE void stop(ti_instruction_graph *graph)
     ti_loop_go_on(&c->loop, segments);
 }
 
+uint64_t ti_instruction_graph_round(const ti_instruction_graph *graph)
+{
+    const ti_cycle *c = &graph->cycle;
+    return c->loop.phase == TI_LOOP_REPEATS && c->at == 0 && graph->window.command.count == 0 ? c->first : 0;
+}
+
+void ti_instruction_graph_pass(ti_instruction_graph *graph, uint64_t instructions)
+{
+    ti_cycle *c = &graph->cycle;
+    TI_ASSERT(c->loop.phase == TI_LOOP_REPEATS && c->at == 0 && instructions % c->length == 0);
+    c->rounds += instructions / c->length;
+    c->shift += instructions;
+    c->repeated += instructions;
+    graph->emit.next_id += instructions;
+    graph->newest_point += instructions;
+    ti_era_apply(&graph->emit.era, graph->emit.era.applied + instructions);
+}
+
 size_t ti_cycle_repeat(ti_instruction_graph *graph, const ti_command *const *command, size_t count)
 {
     ti_cycle *c = &graph->cycle;

@@ -76,6 +76,14 @@ static inline bool ti_task_cycle_has_horizon(const ti_task_cycle *c)
 {
     return !c->step.data[c->at].serial;
 }
+/* So many tasks have come, in whole rounds. */
+static inline void ti_task_cycle_pass(ti_task_cycle *c, uint64_t tasks)
+{
+    TI_ASSERT(c->loop.phase == TI_LOOP_REPEATS && c->at == 0 && tasks % c->length == 0);
+    c->rounds += tasks / c->length;
+    c->shift += tasks;
+    c->repeated += tasks;
+}
 void ti_task_cycle_take_horizon(struct ti_task_graph *graph, ti_task *horizon);
 /* A brief comes, with which nothing is repeated: catch up. */
 void ti_task_cycle_skip(struct ti_task_graph *graph);

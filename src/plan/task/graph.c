@@ -408,6 +408,19 @@ size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what, 
     return with_horizon(graph, out);
 }
 
+uint64_t ti_task_graph_round(const ti_task_graph *graph)
+{
+    const ti_task_cycle *c = &graph->cycle;
+    return c->loop.phase == TI_LOOP_REPEATS && c->at == 0 ? c->number : 0;
+}
+
+void ti_task_graph_pass(ti_task_graph *graph, uint64_t tasks, uint64_t horizons)
+{
+    ti_task_cycle_pass(&graph->cycle, tasks);
+    graph->next_id += tasks;
+    graph->horizons += horizons;
+}
+
 void ti_task_graph_release(ti_task_graph *graph, uint64_t id)
 {
     ti_arena_ring_release(&graph->arenas, id);

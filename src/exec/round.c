@@ -1,0 +1,202 @@
+/* Rounds that are carried out in order: see round.h. */
+#include "exec/round.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "device/host.h"
+#include "device/parts.h"
+#include "exec/combine.h"
+#include "exec/combine_job.h"
+#include "exec/impl.h"
+#include "ir/signal.h"
+
+#include <string.h>
+
+/* Larger results are combined by all workers; larger copies are made by them. */
+enum { MAX_COMBINED = 4096, MAX_COPIED = 64 * 1024 };
+
+bool ti_round_can(const ti_instruction *i)
+{
+    switch (i->kind) {
+    case TI_INSTRUCTION_KERNEL:
+        return i->device == 0 && !i->as.kernel.samples && !i->as.kernel.runs;
+    case TI_INSTRUCTION_REDUCE:
+        return i->device == 0 && ti_combine_bytes(i) <= MAX_COMBINED;
+    case TI_INSTRUCTION_COPY:
+        return i->device == 0 && i->as.copy.to.user && !i->as.copy.from.user &&
+               (size_t)ti_box_volume(&i->as.copy.box) * i->as.copy.elem_size <= MAX_COPIED;
+    case TI_INSTRUCTION_FENCE:
+        return true;
+    case TI_INSTRUCTION_EPOCH:
+        return i->as.epoch.is_horizon;
+    case TI_INSTRUCTION_ALLOC:
+    case TI_INSTRUCTION_FREE:
+    case TI_INSTRUCTION_HOST:
+    case TI_INSTRUCTION_COLLECTIVE_HOST:
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+    case TI_INSTRUCTION_COLLECTIVE:
+        return false;
+    }
+    TI_UNREACHABLE();
+}
+
+/* ---- what is prepared */
+
+/* Whether a kernel may be carried out so: it is known to be short, and shorter still if it cannot be cut for all
+ * workers, since others could run beside it. */
+static bool choose(ti_executor *ex, ti_round_op *op, bool always)
+{
+    enum { SHORT_NS = 50 * 1000, WHOLE_NS = 600, WORTH_NS = 400 };
+    ti_device *device = ex->is.device[0];
+    const ti_device_kernel *k = &op->job->kernel;
+    const bool may_cut = device->workers > 1 && ti_parts_most(k, device->workers) == device->workers;
+    const uint64_t ns = device->workers > 1 ? ti_device_host_ns(device, k) : 1;
+    const uint64_t name = ti_hash_mix((uint64_t)(uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk));
+    op->choice = ti_round_choices_add(&ex->choices, name, may_cut && (ns == 0 || ns >= WORTH_NS), may_cut);
+    return k->host && (always || (ns > 0 && ns < (uint64_t)(may_cut ? SHORT_NS : WHOLE_NS)));
+}
+
+/* Twice, since the kernel may be under way still when it comes again. */
+static size_t room_for_args(ti_round_ops *ops, size_t bytes)
+{
+    const size_t first = ops->args.count;
+    for (size_t i = 0; i < 2 * TI_ALIGN_UP(bytes, sizeof(ti_round_bytes)) / sizeof(ti_round_bytes); i++) {
+        ti_vec_push(&ops->args, (ti_round_bytes){ "" });
+    }
+    return first;
+}
+
+static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always)
+{
+    const ti_instruction *i = op->instruction;
+    if (i->kind == TI_INSTRUCTION_KERNEL) {
+        op->job = ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
+        op->args = room_for_args(ops, i->task->shape->args_size);
+        return choose(ex, op, always);
+    }
+    if (i->kind == TI_INSTRUCTION_REDUCE) {
+        ti_combine_find_slots(&ex->table, &i->as.reduce, &op->slots, &op->to);
+    }
+    if (i->kind == TI_INSTRUCTION_COPY) {
+        char *from = ti_allocation_table_base(&ex->table, &i->as.copy.from);
+        op->from = ti_layout_block(from, &i->as.copy.from.whole, &i->as.copy.box, i->as.copy.elem_size);
+    }
+    return true;
+}
+
+static void drop(ti_executor *ex, ti_round_ops *ops)
+{
+    for (size_t k = 0; k < ops->op.count; k++) {
+        if (ops->op.data[k].job) {
+            ti_jobs_return(&ex->jobs, ops->op.data[k].job);
+        }
+    }
+    ti_vec_clear(&ops->op);
+    ti_vec_clear(&ops->args);
+}
+
+void ti_round_ops_fini(ti_round_ops *ops)
+{
+    ti_vec_fini(&ops->op);
+    ti_vec_fini(&ops->args);
+}
+
+bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, const ti_instruction *instruction, size_t count,
+                             int self, bool always)
+{
+    const ti_executor_desc *is = &ex->is;
+    bool can = ti_engine_incomplete(&ex->engine) == 0 && !ex->tap && !is->trace && !is->dry && !is->memory &&
+               !is->bounds && !is->busy && !is->purity;
+    TI_ASSERT(ops->op.count == 0 && ops->args.count == 0);
+    ops->self = self;
+    for (size_t k = 0; k < count && can; k++) {
+        ti_vec_push(&ops->op, (ti_round_op){ .instruction = &instruction[k] });
+        can = prepare(ex, ops, &ops->op.data[k], always);
+    }
+    if (can) {
+        ti_round_choices_begin(&ex->choices);
+        ex->running++;
+    } else {
+        drop(ex, ops);
+    }
+    return can;
+}
+
+/* ---- what is carried out */
+
+static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, const void *args)
+{
+    ti_device_kernel *k = &op->job->kernel;
+    ti_device *device = ex->is.device[0];
+    const size_t bytes = k->launch.args_size, room = TI_ALIGN_UP(bytes, sizeof(ti_round_bytes));
+    char *copy = NULL;
+    if (bytes) {
+        op->turn = !op->turn;
+        copy = ops->args.data[op->args].bytes + (op->turn ? room : 0);
+        memcpy(copy, args, bytes);
+    }
+    ti_device_host_share(device, ops->self, k,
+                         ti_round_choices_cuts(&ex->choices, op->choice) ? device->workers : 1, copy, bytes);
+}
+
+void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const void *args, void *memory,
+                          ti_signal *signal)
+{
+    ti_round_op *op = &ops->op.data[at];
+    const ti_instruction *i = op->instruction;
+    TI_ASSERT(at < ops->op.count);
+    if (at == 0 && ti_round_choices_is_due(&ex->choices)) {
+        ti_round_choices_next(&ex->choices, ti_clock_ns());
+    }
+    if (i->kind == TI_INSTRUCTION_KERNEL) {
+        run_kernel(ex, ops, op, args);
+    } else if (i->kind == TI_INSTRUCTION_REDUCE) {
+        ti_executor_rest_round(ex);
+        ti_combine_slots(&i->as.reduce, op->slots, op->to, 0, i->as.reduce.elements);
+    } else if (i->kind == TI_INSTRUCTION_COPY) {
+        const ti_block to = ti_layout_block(memory, &i->as.copy.to.whole, &i->as.copy.box, i->as.copy.elem_size);
+        ti_executor_rest_round(ex);
+        ti_layout_copy(&to, &op->from);
+    } else if (i->kind == TI_INSTRUCTION_FENCE) {
+        ti_executor_rest_round(ex);
+        atomic_store_explicit(&signal->set, 1, memory_order_release);
+    }
+}
+
+void ti_executor_rest_round(ti_executor *ex)
+{
+    ti_device_host_meet(ex->is.device[0]);
+}
+
+void ti_executor_end_round(ti_executor *ex, ti_round_ops *ops)
+{
+    ti_executor_rest_round(ex);
+    drop(ex, ops);
+    ex->running--;
+    ex->activity++;
+}
+
+/* ---- what has been carried out */
+
+void ti_executor_pass_all(ti_executor *ex, uint64_t instructions, uint64_t points)
+{
+    TI_ASSERT(ti_engine_incomplete(&ex->engine) == 0);
+    ti_engine_pass(&ex->engine, instructions);
+    atomic_fetch_add_explicit(&ex->is.progress->points, points, memory_order_release);
+}
+
+void ti_executor_pass(ti_executor *ex, const ti_instruction *i)
+{
+    if (i->kind == TI_INSTRUCTION_ALLOC || i->kind == TI_INSTRUCTION_FREE) {
+        ti_executor_submit(ex, i);
+        ti_executor_start(ex);
+        return;
+    }
+    ti_engine_pass(&ex->engine, 1);
+    if (i->kind == TI_INSTRUCTION_EPOCH) {
+        atomic_store_explicit(&ex->is.progress->task, i->task->id, memory_order_release);
+        atomic_fetch_add_explicit(&ex->is.progress->points, 1, memory_order_release);
+    }
+}

@@ -1,0 +1,53 @@
+/* A round of a steady loop that is carried out in order, without the engine: the program's thread runs its parts of
+ * kernels and combines results, and the workers see for themselves what is next (device/host_fork.h). What does not
+ * differ from round to round is prepared once, and where workers are worth it is found by trials (round_choice.h). On
+ * one node with one host device. Executor role. */
+#ifndef TI_EXEC_ROUND_H
+#define TI_EXEC_ROUND_H
+
+#include "exec/executor.h"
+
+struct ti_signal;
+
+/* What is known of an instruction of the round. */
+typedef struct ti_round_op {
+    const ti_instruction *instruction;
+    struct ti_job *job; /* of a kernel: this and the next three */
+    size_t choice;      /* whether it is cut */
+    size_t args;        /* where they lie, twice: in turns */
+    bool turn;
+    char *slots, *to; /* of a reduction */
+    ti_block from;    /* of a copy to the program's memory */
+} ti_round_op;
+
+/* Aligned as arguments are. */
+typedef struct ti_round_bytes {
+    _Alignas(16) char bytes[16];
+} ti_round_bytes;
+
+/* A zeroed one is fresh. */
+typedef struct ti_round_ops {
+    TI_VEC(ti_round_op) op;
+    TI_VEC(ti_round_bytes) args;
+    int self; /* the worker that the caller is */
+} ti_round_ops;
+
+/* Whether instructions of this kind can be carried out so. */
+bool ti_round_can(const ti_instruction *instruction);
+/* Everything submitted before is complete. `instruction` stays where it is until the end. False: some kernel is not
+ * known to be short, unless `always`, or somebody looks on; then there is nothing to end. */
+bool ti_executor_begin_round(ti_executor *executor, ti_round_ops *ops, const ti_instruction *instruction, size_t count,
+                             int self, bool always);
+/* The next instruction. `args`: of the task's kernels. `memory`, `signal`: of a fence. */
+void ti_executor_round_op(ti_executor *executor, ti_round_ops *ops, size_t at, const void *args, void *memory,
+                          struct ti_signal *signal);
+void ti_executor_rest_round(ti_executor *executor); /* all of it has ended */
+void ti_executor_end_round(ti_executor *executor, ti_round_ops *ops);
+void ti_round_ops_fini(ti_round_ops *ops);
+
+/* Instructions that were carried out so are not submitted: so many, with so many points; or this one, unless it
+ * allocates or frees memory, which is done now. */
+void ti_executor_pass_all(ti_executor *executor, uint64_t instructions, uint64_t points);
+void ti_executor_pass(ti_executor *executor, const ti_instruction *instruction);
+
+#endif

@@ -1,0 +1,74 @@
+/* Rounds of a steady loop that the program's thread carries out itself, task by task as it submits them: what has been
+ * planned once is not planned again, and nothing is handed over but the workers' parts of kernels.
+ *
+ * The planners say when a loop is steady (plan/track/loop.h): then the same tasks become the same instructions, round
+ * after round. One such round is kept here (ti_round_note). If all of it is short and can be carried out in order
+ * (exec/round.h), then the next one begins when all before it is done. From then on each task that is the next one of
+ * the round becomes kernels at once, and neither graphs nor engine are told. A wait ends when the latest kernel has
+ * ended. When another task comes, or a call looks at a graph, they catch up (ti_round_catch_up): they pass over the
+ * complete rounds, and are told of the last one and of what has come since, task by task, for what they remember of it.
+ *
+ * So a program that submits is as far as its kernels are. If it has much else to do, that is found, and rounds are left
+ * to the workers again.
+ *
+ * On one node with one host device, where nobody looks on. Application thread, but ti_round_note: scheduler role. */
+#ifndef TI_ROUND_H
+#define TI_ROUND_H
+
+#include "exec/round.h"
+#include "ir/command.h"
+
+typedef struct ti_round_step {
+    ti_task task;         /* what is the same each time; of a horizon of the graph's own no more than its kind */
+    ti_local_piece piece; /* of a fence */
+    size_t first, count;  /* its instructions */
+} ti_round_step;
+
+/* How a thread's time in rounds is spent; every so many of them one is measured. */
+typedef struct ti_round_watch {
+    bool on;
+    uint64_t begun, inside; /* on the clock, or 0; nanoseconds in calls */
+    int away;               /* measured ones in a row that were mostly spent elsewhere */
+} ti_round_watch;
+
+typedef struct ti_round {
+    bool off, always;
+    _Atomic uint64_t kept; /* the number of the round that is kept, or 0; the rest of it: who has the scheduler role */
+    bool records;
+    uint64_t number; /* ti_task::again of its first task */
+    uint64_t first;  /* that one's id when the round was recorded */
+    uint64_t cycle;  /* of the instruction graph */
+    uint64_t commands, horizons;
+    TI_VEC(ti_round_step) step;
+    TI_VEC(ti_instruction) instruction;
+    TI_VEC(uint64_t) results; /* staging memory of kernels, in order */
+    /* Application thread: */
+    bool is_active;
+    uint64_t since; /* shapes have gone away: rounds of earlier tasks are not used */
+    ti_round_ops ops;
+    size_t at;               /* the next step, while it is carried out */
+    uint64_t rounds, passed; /* complete ones; tasks and horizons in all */
+    uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
+    uint64_t tasks;          /* carried out so, in all */
+    ti_round_watch watch;
+} ti_round;
+
+struct ti_runtime;
+
+void ti_round_init(struct ti_runtime *rt);
+void ti_round_fini(ti_round *round);
+
+/* The task has become these. `cycle`: with it began a cycle of the instruction graph, and a round of the command graph;
+ * 0: not both. */
+void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch);
+
+/* Whether the task, or a fence, has been carried out: it is the next one of a round. */
+bool ti_round_take(struct ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence);
+/* Whether rounds are carried out; then all of it is done. */
+bool ti_round_rest(struct ti_runtime *rt);
+/* All graphs know all that has come. */
+void ti_round_catch_up(struct ti_runtime *rt);
+/* Shapes go away: what is kept is not used any more. */
+void ti_round_forget(struct ti_runtime *rt);
+
+#endif
