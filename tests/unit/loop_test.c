@@ -60,20 +60,6 @@ static void long_rounds_are_found(void **state)
     }
 }
 
-/* Nor are they where only short ones are wanted. */
-static void short_rounds_are_enough(void **state)
-{
-    (void)state;
-    for (int only_short = 0; only_short < 2; only_short++) {
-        ti_loop *l = TI_NEW(ti_loop);
-        l->only_short = only_short;
-        const int segments = until_seen(l, 0, 300);
-        assert_true(only_short ? segments == 10 * TI_LOOP_SEGMENTS : segments <= 5 * 300);
-        ti_loop_fini(l);
-        TI_DELETE(l);
-    }
-}
-
 /* Longer ones are not, nor is there one where nothing comes again. */
 static void others_are_not(void **state)
 {
@@ -202,8 +188,7 @@ static void short_loops_do_not_hide_long_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_are_found),         cmocka_unit_test(long_rounds_are_found),
-        cmocka_unit_test(short_rounds_are_enough),  cmocka_unit_test(others_are_not),
+        cmocka_unit_test(rounds_are_found),         cmocka_unit_test(long_rounds_are_found),  cmocka_unit_test(others_are_not),
         cmocka_unit_test(what_is_seen_has_been),    cmocka_unit_test(failures_pause),
         cmocka_unit_test(loops_in_loops_are_found), cmocka_unit_test(short_loops_do_not_hide_long_rounds),
     };

@@ -33,7 +33,6 @@ enum { WORTH = 2 };
 void ti_cycle_init(ti_cycle *c, const ti_system *system)
 {
     c->off = system->derive_always;
-    c->loop.only_short = system->num_nodes == 1;
 }
 
 /* ---- views */

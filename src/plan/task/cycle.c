@@ -16,7 +16,6 @@ void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
 {
     const bool marks = system->collectives == TI_COLLECTIVES_DISCOVER;
     c->off = system->derive_always || system->record || system->explain || marks;
-    c->loop.only_short = system->num_nodes == 1;
 }
 
 static void state_fini(ti_task_state *state)

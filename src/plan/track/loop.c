@@ -124,7 +124,7 @@ void ti_loop_end_segment(ti_loop *l)
     if (l->is_open && stretch_at(l, l->stretches)->hash != l->hash) {
         close_stretch(l);
         l->is_open = false;
-        if (l->segments - l->found >= PATIENCE * l->most && l->most < TI_LOOP_SEGMENTS && !l->only_short) {
+        if (l->segments - l->found >= PATIENCE * l->most && l->most < TI_LOOP_SEGMENTS) {
             grow(l);
         }
     }

@@ -24,7 +24,6 @@ typedef struct ti_loop_run {
 } ti_loop_run;
 
 typedef struct ti_loop {
-    bool only_short; /* rounds of more segments than at first are not looked for */
     ti_loop_phase phase;
     uint64_t hash;         /* of the segment at hand */
     uint64_t segments;     /* so far */
