@@ -235,6 +235,7 @@ set(TACIT_SOURCES
     run/reports.c
     run/roles.c
     run/round.c
+    run/round_note.c
     run/runtime.c
     run/scheduler.c
     run/siblings.c

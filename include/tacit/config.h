@@ -306,8 +306,9 @@ typedef struct tacit_config {
     int local_messages; /* TACIT_LOCAL_MESSAGES (auto or mpi): TACIT_LOCAL_MESSAGES_... */
     /* Whether the program's thread carries out the tasks of a steady loop itself as it submits them, and shares each
      * kernel with the workers: then short kernels cost little more than they take. Loops are steady when the same tasks
-     * come again and again, whatever their arguments. On one node with the host's cores as one device, and progress
-     * inline or shared; others are as with off. Results are the same. doc/guide/slow.md. Nodes may differ. */
+     * come again and again, whatever their arguments. On one node with the host's cores as one device, and on nodes of
+     * one machine that are inline; others are as with off. Results are the same. doc/guide/slow.md. Nodes may
+     * differ. */
     int rounds; /* TACIT_ROUNDS (auto, on or off): TACIT_ROUNDS_... */
 } tacit_config;
 

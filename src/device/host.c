@@ -694,23 +694,15 @@ static int host_room(ti_device *device)
     return TI_MAX(0, most - atomic_load_explicit(&h->queued_kernels, memory_order_relaxed));
 }
 
-/* ---- kernels that all workers share */
-
 uint64_t ti_device_host_ns(ti_device *device, const ti_device_kernel *k)
 {
     const uintptr_t function = k->host ? (uintptr_t)k->host : (uintptr_t)k->run;
     return ti_lengths_ns(&((host *)device)->lengths, function, ti_parts_items(k, &k->launch.chunk));
 }
 
-void ti_device_host_share(ti_device *device, int self, ti_device_kernel *kernel, int parts, const void *args,
-                          size_t bytes)
+ti_host_fork *ti_device_host_fork(ti_device *device)
 {
-    ti_host_fork_run(&((host *)device)->fork, self, kernel, parts, args, bytes);
-}
-
-void ti_device_host_meet(ti_device *device)
-{
-    ti_host_fork_meet(&((host *)device)->fork);
+    return &((host *)device)->fork;
 }
 
 static void free_jobs(ti_host_job *list)

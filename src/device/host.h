@@ -65,13 +65,10 @@ enum { TI_HOST_LOOKS_AT_REST = 1 };   /* the last look before a thread sleeps, o
 enum { TI_HOST_LOOKS_PER_STEAL = 8 }; /* who looks again and again is at those only once in so many times */
 enum { TI_HOST_LOOKS_PER_IDLE = 4 };  /* and for what else there is to do: only its own queue costs nothing */
 bool ti_device_host_work(ti_device *device, int worker, uint32_t looks);
-/* Kernels that all workers share (host_fork.h), in parts for all of them or in one. By one thread at a time, while
- * nothing else is under way. ns: how long it takes, as far as is known; 0: not. share: carry it out; the caller's part,
- * as worker `self`, has ended then, and all kernels before. meet: until all of the last one has. */
+/* How long the kernel takes, as far as is known; 0: not. Executor role. */
 uint64_t ti_device_host_ns(ti_device *device, const ti_device_kernel *kernel);
-void ti_device_host_share(ti_device *device, int self, ti_device_kernel *kernel, int parts, const void *args,
-                          size_t bytes);
-void ti_device_host_meet(ti_device *device);
+/* Kernels that all workers share; while nothing else is under way. */
+struct ti_host_fork *ti_device_host_fork(ti_device *device);
 /* Whether something has ended that was not polled, as far as is known by now: a look that writes nothing. Any
  * thread. */
 bool ti_device_host_has_ended(const ti_device *device);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "device/bounds/check.h"
 #include "device/parts.h"
 
@@ -10,8 +11,9 @@
 #include <sched.h>
 #include <string.h>
 
-/* Looks until a part that has not begun is run by who waits for it. */
-enum { PATIENCE = 256 };
+/* Looks until a part that has not begun is run by who waits for it. Of more workers than MAX_LOOKED_AT each would look
+ * at too many others: then who posts waits for all of them before. */
+enum { PATIENCE = 256, MAX_LOOKED_AT = 8 };
 
 void ti_host_fork_init(ti_host_fork *f, const ti_host_desc *desc, ti_host_desk *desks, int workers)
 {
@@ -49,6 +51,7 @@ static void call(const ti_host_fork *f, ti_device_kernel *k, const void *args, i
     if (parts > 1) {
         ti_parts_cut(k, parts, part, &launch.chunk);
     }
+    const uint64_t start = TI_UNLIKELY(is->ran != NULL) ? ti_clock_ns() : 0;
     ti_host_desk_begin(d, k);
     if (is->failure && ti_failure_get(is->failure) != TACIT_OK) {
         /* what it would read may be wrong */
@@ -58,12 +61,15 @@ static void call(const ti_host_fork *f, ti_device_kernel *k, const void *args, i
         ti_kernel_call(k, &launch);
     }
     ti_host_desk_end(d);
+    if (TI_UNLIKELY(is->ran != NULL)) {
+        is->ran(is->listener, &(ti_host_part){ is->first + worker, part, parts, k->token, 1, start, NULL });
+    }
 }
 
 /* When all of the kernel before has ended; by the worker, or for it. */
 static void run(ti_host_fork *f, const ti_host_post *p, uint32_t number, int worker)
 {
-    for (int w = 0; w < f->workers; w++) {
+    for (int w = 0; w < f->workers && f->workers <= MAX_LOOKED_AT; w++) {
         for (uint32_t round = 0; w != f->self && !has_ended(f, w, number - 1); round++) {
             round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
         }
@@ -133,15 +139,20 @@ void ti_host_fork_run(ti_host_fork *f, int self, ti_device_kernel *kernel, int p
     }
     if (parts > 1) {
         TI_ASSERT(parts == f->workers);
+        if (f->workers > MAX_LOOKED_AT) {
+            meet(f, f->number);
+        }
         post(f, kernel, args, bytes);
         meet(f, f->number - 1);
-        call(f, kernel, args, parts, self, self);
+        if (self >= 0) {
+            call(f, kernel, args, parts, self, self);
+        }
         return;
     }
     /* The bits of a reduction depend on how it is cut. */
     const int cuts = kernel->run ? ti_parts_most(kernel, f->workers) : 1;
     meet(f, f->number);
     for (int i = 0; i < cuts; i++) {
-        call(f, kernel, args, cuts, i, self);
+        call(f, kernel, args, cuts, i, TI_MAX(self, 0)); /* they all have nothing to do */
     }
 }

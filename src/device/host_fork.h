@@ -1,4 +1,4 @@
-/* Kernels that one thread, which is a worker itself, shares with all other workers: it runs its own part, and the next
+/* Kernels that one thread, mostly a worker itself, shares with all other workers: it runs its own part, and the next
  * one can be there before the last one has ended. For rounds that are carried out in order (exec/round.h).
  *
  * Kernels have numbers. Each worker has two posts, in turns, where it finds its part of the next kernel, and two marks:
@@ -35,15 +35,16 @@ typedef struct ti_host_fork {
     int workers;
     ti_host_post *post; /* two of each worker */
     ti_host_mark *mark;
-    int self;        /* who posts, as a worker: always the same one */
+    int self;        /* who posts, as a worker, or -1: it is none; always the same */
     uint32_t number; /* of the latest kernel */
 } ti_host_fork;
 
 void ti_host_fork_init(ti_host_fork *fork, const ti_host_desc *desc, ti_host_desk *desks, int workers);
 void ti_host_fork_fini(ti_host_fork *fork);
 
-/* A kernel in as many parts as there are workers, or in one; the caller, as worker `self`, has run its part then, and
- * all kernels before have ended. Arguments that are more than few stay where they are until it has ended. */
+/* A kernel in as many parts as there are workers, or in one; the caller, as worker `self` (or -1: it has none), has run
+ * its part then, and all kernels before have ended. Arguments that are more than few stay where they are until it has
+ * ended. */
 void ti_host_fork_run(ti_host_fork *fork, int self, ti_device_kernel *kernel, int parts, const void *args,
                       size_t bytes);
 /* All of it has ended. Any thread. */

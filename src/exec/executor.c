@@ -394,6 +394,11 @@ static void issue(ti_executor *ex, ti_engine_slot *slot)
 
 static void retire(ti_executor *ex, uint64_t id)
 {
+    if (TI_UNLIKELY(id & TI_ROUND_TOKEN)) {
+        atomic_fetch_sub_explicit(&ex->is.progress->round_messages, 1, memory_order_release);
+        ex->activity++;
+        return;
+    }
     ti_engine_slot *slot = ti_engine_slot_of(&ex->engine, id);
     bool ran = slot->job || runs_on_device(slot->instruction->kind);
     TI_ASSERT(slot->issued && !slot->complete && ex->running >= ran);
@@ -450,7 +455,7 @@ static bool poll_accelerators(ti_executor *ex)
     return any;
 }
 
-static bool poll_network(ti_executor *ex)
+bool ti_executor_poll_network(ti_executor *ex)
 {
     ti_comm *comm = ex->is.comm;
     comm->listens = comm->relays && atomic_load_explicit(&ex->is.progress->placed, memory_order_relaxed);
@@ -568,7 +573,7 @@ static bool issue_ready(ti_executor *ex)
 
 /* How much is awaited that is asked for: others look there. How many kernels are left only a program asks that executes
  * by itself. */
-static void note_waits(ti_executor *ex)
+void ti_executor_note_waits(ti_executor *ex)
 {
     size_t waits = ex->is.comm->pending + ex->is.comm->listens +
                    ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
@@ -587,7 +592,7 @@ bool ti_executor_start(ti_executor *ex)
     bool any = poll_hosts(ex);
     ti_chain_go_on(ex);
     any |= issue_ready(ex);
-    note_waits(ex);
+    ti_executor_note_waits(ex);
     return any;
 }
 
@@ -600,7 +605,7 @@ bool ti_executor_step(ti_executor *ex)
     any = any && issue_ready(ex);
     if (!any || ++ex->steps_without_network >= MAX_STEPS_WITHOUT) {
         ex->steps_without_network = 0;
-        any |= poll_network(ex);
+        any |= ti_executor_poll_network(ex);
         any |= issue_ready(ex);
     }
     if (!any || ++ex->steps_without_accelerators >= MAX_STEPS_WITHOUT) {
@@ -610,7 +615,7 @@ bool ti_executor_step(ti_executor *ex)
             any = true;
         }
     }
-    note_waits(ex);
+    ti_executor_note_waits(ex);
     return any;
 }
 

@@ -1,6 +1,7 @@
 /* The state of the executor, for the sources that make it up:
  *
  *   executor.c  what starting an instruction means, and the step
+ *   round.c     rounds of steady loops that are carried out in order
  *   chain.c     kernels that are started by who ends what they wait for
  *
  * Executor role. */
@@ -40,6 +41,15 @@ static inline ti_device *ti_executor_device(const ti_executor *ex, const ti_inst
 {
     return ex->is.device[i->device];
 }
+
+/* ---- executor.c: for round.c */
+
+/* Tokens of messages of rounds have this bit. */
+#define TI_ROUND_TOKEN ((uint64_t)1 << 59)
+/* Ask the network what has ended. Whether anything has. */
+bool ti_executor_poll_network(ti_executor *ex);
+/* Tell others how much is awaited that must be asked for. */
+void ti_executor_note_waits(ti_executor *ex);
 
 /* ---- chain.c */
 

@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "device/host.h"
+#include "device/host_fork.h"
 #include "device/parts.h"
 #include "exec/combine.h"
 #include "exec/combine_job.h"
@@ -13,8 +13,23 @@
 
 #include <string.h>
 
-/* Larger results are combined by all workers; larger copies are made by them. */
-enum { MAX_COMBINED = 4096, MAX_COPIED = 64 * 1024 };
+/* Larger results are combined by all workers; larger copies are made by them. Longer messages are worth it that
+ * something else is done meanwhile. */
+enum { MAX_COMBINED = 4096, MAX_COPIED = 64 * 1024, MAX_SENT = 16 * 1024 };
+
+/* That it sends or receives. */
+static size_t bytes_of(const ti_instruction *i)
+{
+    size_t bytes = 0;
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        return i->as.collective.elem_size * (size_t)(ti_boxes_volume(i->as.collective.give, i->as.collective.gives) +
+                                                     ti_boxes_volume(i->as.collective.get, i->as.collective.gets));
+    }
+    for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
+        bytes += (size_t)ti_box_volume(&i->as.transfer.box[k].box) * i->as.transfer.elem_size;
+    }
+    return bytes;
+}
 
 bool ti_round_can(const ti_instruction *i)
 {
@@ -29,14 +44,17 @@ bool ti_round_can(const ti_instruction *i)
     case TI_INSTRUCTION_FENCE:
         return true;
     case TI_INSTRUCTION_EPOCH:
-        return i->as.epoch.is_horizon;
+        return !i->as.epoch.barrier;
+    case TI_INSTRUCTION_SEND:
+    case TI_INSTRUCTION_RECEIVE:
+        return !i->as.transfer.version && !i->as.transfer.planned && bytes_of(i) <= MAX_SENT;
+    case TI_INSTRUCTION_COLLECTIVE:
+        return i->device == 0 && bytes_of(i) <= MAX_SENT &&
+               (!i->as.collective.first || (!i->as.collective.first->pairs && !i->as.collective.first->is_identity));
     case TI_INSTRUCTION_ALLOC:
     case TI_INSTRUCTION_FREE:
     case TI_INSTRUCTION_HOST:
     case TI_INSTRUCTION_COLLECTIVE_HOST:
-    case TI_INSTRUCTION_SEND:
-    case TI_INSTRUCTION_RECEIVE:
-    case TI_INSTRUCTION_COLLECTIVE:
         return false;
     }
     TI_UNREACHABLE();
@@ -79,6 +97,18 @@ static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool al
     if (i->kind == TI_INSTRUCTION_REDUCE) {
         ti_combine_find_slots(&ex->table, &i->as.reduce, &op->slots, &op->to);
     }
+    if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
+        op->block = ops->block.count;
+        for (uint32_t k = 0; k < i->as.transfer.boxes; k++) {
+            const ti_instruction_box *b = &i->as.transfer.box[k];
+            char *base = ti_allocation_table_base(&ex->table, &b->place);
+            ti_vec_push(&ops->block, ti_layout_block(base, &b->place.whole, &b->box, i->as.transfer.elem_size));
+        }
+        op->bytes = bytes_of(i);
+    }
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE && i->as.collective.first) {
+        ti_combine_find_slots(&ex->table, i->as.collective.first, &op->slots, &op->to);
+    }
     if (i->kind == TI_INSTRUCTION_COPY) {
         char *from = ti_allocation_table_base(&ex->table, &i->as.copy.from);
         op->from = ti_layout_block(from, &i->as.copy.from.whole, &i->as.copy.box, i->as.copy.elem_size);
@@ -95,20 +125,22 @@ static void drop(ti_executor *ex, ti_round_ops *ops)
     }
     ti_vec_clear(&ops->op);
     ti_vec_clear(&ops->args);
+    ti_vec_clear(&ops->block);
 }
 
 void ti_round_ops_fini(ti_round_ops *ops)
 {
     ti_vec_fini(&ops->op);
     ti_vec_fini(&ops->args);
+    ti_vec_fini(&ops->block);
 }
 
-bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, const ti_instruction *instruction, size_t count,
-                             int self, bool always)
+bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction *instruction, size_t count, int self,
+                             bool always)
 {
     const ti_executor_desc *is = &ex->is;
-    bool can = ti_engine_incomplete(&ex->engine) == 0 && !ex->tap && !is->trace && !is->dry && !is->memory &&
-               !is->bounds && !is->busy && !is->purity;
+    bool can = ti_engine_incomplete(&ex->engine) == 0 && ex->is.comm->pending == 0 && !ex->is.comm->listens &&
+               !ex->tap && !is->trace && !is->dry && !is->bounds && !is->busy && !is->purity;
     TI_ASSERT(ops->op.count == 0 && ops->args.count == 0);
     ops->self = self;
     for (size_t k = 0; k < count && can; k++) {
@@ -124,6 +156,54 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, const ti_instru
     return can;
 }
 
+/* ---- messages */
+
+void ti_round_number(ti_round_ops *ops, size_t at, uint64_t number, uint64_t stride)
+{
+    ops->op.data[at].number = number;
+    ops->op.data[at].stride = stride;
+}
+
+static void start_collective(ti_executor *ex, ti_round_op *op)
+{
+    const ti_combination *first = op->instruction->as.collective.first;
+    if (first) {
+        ti_combine_slots(first, op->slots, op->to, 0, first->elements);
+    }
+    op->instruction->as.collective.sequence = op->number;
+    ti_collective_issue_ready(&ex->collectives, op->instruction);
+}
+
+void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
+{
+    ti_round_op *op = &ops->op.data[at];
+    ti_instruction *i = op->instruction;
+    ti_comm *comm = ex->is.comm;
+    const uint64_t token = TI_ROUND_TOKEN | at;
+    atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        i->id = token;
+        start_collective(ex, op);
+    } else {
+        const ti_payload payload = { &ops->block.data[op->block], i->as.transfer.boxes, op->bytes };
+        (i->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, i->as.transfer.peer, op->number,
+                                                                                &payload, token);
+    }
+    op->number += op->stride;
+}
+
+bool ti_executor_round_poll(ti_executor *ex, int looks)
+{
+    const _Atomic uint64_t *left = &ex->is.progress->round_messages;
+    while (atomic_load_explicit(left, memory_order_relaxed) > 0 && looks-- > 0) {
+        if (!ti_executor_poll_network(ex)) {
+            ti_cpu_relax();
+        }
+    }
+    ti_executor_note_waits(ex);
+    return atomic_load_explicit(left, memory_order_relaxed) == 0;
+}
+
 /* ---- what is carried out */
 
 static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, const void *args)
@@ -137,8 +217,8 @@ static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, cons
         copy = ops->args.data[op->args].bytes + (op->turn ? room : 0);
         memcpy(copy, args, bytes);
     }
-    ti_device_host_share(device, ops->self, k,
-                         ti_round_choices_cuts(&ex->choices, op->choice) ? device->workers : 1, copy, bytes);
+    ti_host_fork_run(ti_device_host_fork(device), ops->self, k,
+                     ti_round_choices_cuts(&ex->choices, op->choice) ? device->workers : 1, copy, bytes);
 }
 
 void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const void *args, void *memory,
@@ -167,7 +247,7 @@ void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const v
 
 void ti_executor_rest_round(ti_executor *ex)
 {
-    ti_device_host_meet(ex->is.device[0]);
+    ti_host_fork_meet(ti_device_host_fork(ex->is.device[0]));
 }
 
 void ti_executor_end_round(ti_executor *ex, ti_round_ops *ops)

@@ -1,7 +1,8 @@
 /* A round of a steady loop that is carried out in order, without the engine: the program's thread runs its parts of
  * kernels and combines results, and the workers see for themselves what is next (device/host_fork.h). What does not
- * differ from round to round is prepared once, and where workers are worth it is found by trials (round_choice.h). On
- * one node with one host device. Executor role. */
+ * differ from round to round is prepared once, and where workers are worth it is found by trials (round_choice.h). With
+ * one host device; and on several nodes only where these are near each other: what waits for a message waits in order,
+ * so nothing is done meanwhile. Executor role. */
 #ifndef TI_EXEC_ROUND_H
 #define TI_EXEC_ROUND_H
 
@@ -11,13 +12,16 @@ struct ti_signal;
 
 /* What is known of an instruction of the round. */
 typedef struct ti_round_op {
-    const ti_instruction *instruction;
+    ti_instruction *instruction;
     struct ti_job *job; /* of a kernel: this and the next three */
     size_t choice;      /* whether it is cut */
     size_t args;        /* where they lie, twice: in turns */
     bool turn;
     char *slots, *to; /* of a reduction */
     ti_block from;    /* of a copy to the program's memory */
+    size_t block;     /* of a message: the first */
+    size_t bytes;
+    uint64_t number, stride; /* of a message or a collective: of the next one, and how many there are in a round */
 } ti_round_op;
 
 /* Aligned as arguments are. */
@@ -29,16 +33,28 @@ typedef struct ti_round_bytes {
 typedef struct ti_round_ops {
     TI_VEC(ti_round_op) op;
     TI_VEC(ti_round_bytes) args;
-    int self; /* the worker that the caller is */
+    TI_VEC(ti_block) block;
+    int self; /* the worker that the caller is, or -1 */
 } ti_round_ops;
 
 /* Whether instructions of this kind can be carried out so. */
 bool ti_round_can(const ti_instruction *instruction);
 /* Everything submitted before is complete. `instruction` stays where it is until the end. False: some kernel is not
  * known to be short, unless `always`, or somebody looks on; then there is nothing to end. */
-bool ti_executor_begin_round(ti_executor *executor, ti_round_ops *ops, const ti_instruction *instruction, size_t count,
+bool ti_executor_begin_round(ti_executor *executor, ti_round_ops *ops, ti_instruction *instruction, size_t count,
                              int self, bool always);
-/* The next instruction. `args`: of the task's kernels. `memory`, `signal`: of a fence. */
+/* Of an instruction that is a message or a collective, before the first round: the number of the first one, and how
+ * many of those that are counted with it are in a round. */
+void ti_round_number(ti_round_ops *ops, size_t at, uint64_t number, uint64_t stride);
+static inline bool ti_round_talks(const ti_instruction *i)
+{
+    return i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE || i->kind == TI_INSTRUCTION_COLLECTIVE;
+}
+/* Start a message or a collective, when nothing that runs touches what it does; `ti_executor_progress::round_messages`
+ * counts what has not ended. Then poll, until it has, or so often. */
+void ti_executor_round_talk(ti_executor *executor, ti_round_ops *ops, size_t at);
+bool ti_executor_round_poll(ti_executor *executor, int looks);
+/* The next instruction that is neither. `args`: of the task's kernels. `memory`, `signal`: of a fence. */
 void ti_executor_round_op(ti_executor *executor, ti_round_ops *ops, size_t at, const void *args, void *memory,
                           struct ti_signal *signal);
 void ti_executor_rest_round(ti_executor *executor); /* all of it has ended */

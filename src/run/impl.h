@@ -1,6 +1,7 @@
 /* The state of a runtime, for the sources that make it up:
  *
  *   runtime.c  the application's calls: creation, submission, waiting, the end
+ *   round.c    steady loops that the application thread carries out itself
  *   waiting.c  what the application thread does while it waits
  *   roles.c    what threads do that plan and execute
  *   home.c     which threads leave which role to others
@@ -107,11 +108,6 @@ void ti_roles_start_attendant(ti_runtime *rt);
 /* After an error nothing more is started, and the other nodes are told, once. By who has the executor's role. */
 void ti_roles_end_job(ti_runtime *rt);
 
-/* ---- runtime.c: the program's thread */
-
-/* What the task graph keeps of tasks that have been executed goes. */
-void ti_runtime_release(ti_runtime *rt);
-
 /* ---- waiting.c: the program's thread */
 
 /* Until this holds; with a signal for TI_CAUSE_SIGNAL. Returns early if the run has failed. */
@@ -121,6 +117,9 @@ bool ti_waiting_holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
 void ti_waiting_let_go(ti_runtime *rt);
 /* Run a part of a kernel, if this thread may. */
 bool ti_waiting_compute(ti_runtime *rt, uint32_t looks);
+/* As ti_runtime_executed; and what the task graph keeps of such tasks goes. */
+uint64_t ti_waiting_executed(const ti_runtime *rt);
+void ti_waiting_release(ti_runtime *rt);
 
 /* ---- home.c: whether the program's thread or the workers take a role, TI_CAN_PLAN or TI_CAN_EXECUTE */
 

@@ -1,4 +1,4 @@
-/* Rounds that the program's thread carries out: see round.h. */
+/* Rounds that the program's thread carries out: see round.h. Application thread. */
 #include "run/round.h"
 
 #include "base/check.h"
@@ -7,125 +7,93 @@
 
 #include <string.h>
 
-/* A round has so many tasks and horizons at most. Fewer rounds than these were not worth it, and the next ones are not
- * tried: twice as many each time, up to a bound. */
-enum { MAX_STEPS = 4096, WORTH = 4, MAX_SKIPPED = 1023 };
+/* Fewer rounds than these were not worth it, and the next ones are not tried: twice as many each time, up to a
+ * bound. */
+enum { WORTH = 4, MAX_SKIPPED = 1023 };
+
+static bool is_looked_at(const ti_runtime *rt)
+{
+    return rt->dry || rt->trace.recorder || rt->purity || rt->bounds || rt->config.graph || rt->balance.measures ||
+           rt->tune.on || rt->system.record || rt->system.explain;
+}
+
+/* Whether messages are so short that a thread may as well wait for them. */
+static bool are_near(const ti_comm *comm)
+{
+    return comm->num_nodes == 1 || (comm->local_nodes == comm->num_nodes && comm->delay_ns == 0);
+}
 
 void ti_round_init(ti_runtime *rt)
 {
     const ti_system *s = &rt->system;
-    const bool looked_at = rt->dry || rt->trace.recorder || rt->agreement || rt->purity || rt->bounds ||
-                           rt->config.graph || rt->advisor.on || rt->balance.measures || rt->tune.on || s->record ||
-                           s->explain;
+    const bool mode = rt->mode == TI_RUN_INLINE || s->num_nodes == 1;
     rt->round.always = rt->config.rounds == TACIT_ROUNDS_ON;
-    rt->round.off = rt->config.rounds == TACIT_ROUNDS_OFF || looked_at || s->num_nodes > 1 || s->devices != 1 || s->accelerators > 0 || s->memories != 1 ||
-                    rt->mode == TI_RUN_THREAD || (rt->mode == TI_RUN_SHARED && rt->lent_worker < 0);
-}
-
-static void clear(ti_round *r)
-{
-    ti_vec_clear(&r->results);
-    ti_vec_clear(&r->step);
-    ti_vec_clear(&r->instruction);
-    r->commands = r->horizons = 0;
-}
-
-void ti_round_fini(ti_round *r)
-{
-    ti_vec_fini(&r->results);
-    ti_vec_fini(&r->step);
-    ti_vec_fini(&r->instruction);
-    ti_round_ops_fini(&r->ops);
-}
-
-/* ---- what is kept: scheduler role */
-
-static void keep(ti_round *r, uint64_t number)
-{
-    atomic_store_explicit(&r->kept, number, memory_order_release);
-}
-
-static uint64_t kept(const ti_round *r)
-{
-    return atomic_load_explicit(&r->kept, memory_order_acquire);
-}
-
-static bool keep_instruction(ti_round *r, const ti_instruction *i)
-{
-    ti_instruction copy = *i;
-    copy.deps = 0;
-    copy.dep = NULL;
-    copy.task = NULL;
-    for (uint32_t k = 0; i->kind == TI_INSTRUCTION_KERNEL && i->as.kernel.results && k < i->as.kernel.views; k++) {
-        ti_vec_push(&r->results, i->as.kernel.view[k].mode == TACIT_REDUCE ? i->as.kernel.results[k] : 0);
-    }
-    ti_vec_push(&r->instruction, copy);
-    return ti_round_can(i);
-}
-
-static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_instruction_batch batch)
-{
-    ti_round_step s = { .task = { .kind = task->kind, .shape = task->shape },
-                        .first = r->instruction.count,
-                        .count = batch.count };
-    bool can = r->step.count < MAX_STEPS;
-    if (task->kind == TI_TASK_FENCE) {
-        can = can && task->as.fence.pieces == 1 && task->as.fence.signal;
-        s.piece = can ? task->as.fence.piece[0] : s.piece;
-    } else {
-        can = can && (task->kind == TI_TASK_EXECUTE || task->kind == TI_TASK_HORIZON);
-    }
-    for (size_t i = 0; i < batch.count && can; i++) {
-        can = keep_instruction(r, batch.instruction[i]);
-    }
-    r->commands += commands;
-    r->horizons += task->kind == TI_TASK_HORIZON;
-    ti_vec_push(&r->step, s);
-    return can;
-}
-
-void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch)
-{
-    if (cycle && (r->records || kept(r)) && r->number == task->again && r->cycle == cycle) {
-        r->records = false;
-        keep(r, r->number);
-        return;
-    }
-    if (cycle) {
-        keep(r, 0);
-        clear(r);
-        r->number = task->again;
-        r->first = task->id;
-        r->cycle = cycle;
-        r->records = true;
-    }
-    r->records = r->records && keep_task(r, task, commands, batch);
+    rt->round.off = rt->config.rounds == TACIT_ROUNDS_OFF || is_looked_at(rt) || !mode || !are_near(rt->comm) ||
+                    s->devices != 1 || s->accelerators > 0 || s->memories != 1;
 }
 
 /* ---- a round begins */
 
-/* Instructions point to the tasks of the steps, and to what is kept of their results. */
+/* Instructions point to the tasks of the steps, and to what is kept of them. */
 static void join(ti_round *r)
 {
     const uint64_t *results = r->results.data;
+    const ti_instruction_box *box = r->box.data;
+    const ti_combination *combination = r->combination.data;
     for (size_t k = 0; k < r->step.count; k++) {
-        for (size_t i = 0; i < r->step.data[k].count; i++) {
-            ti_instruction *at = &r->instruction.data[r->step.data[k].first + i];
-            at->task = &r->step.data[k].task;
-            if (at->kind == TI_INSTRUCTION_KERNEL && at->as.kernel.results) {
-                at->as.kernel.results = results;
-                results += at->as.kernel.views;
+        for (size_t n = 0; n < r->step.data[k].count; n++) {
+            ti_instruction *i = &r->instruction.data[r->step.data[k].first + n];
+            i->task = &r->step.data[k].task;
+            if (i->kind == TI_INSTRUCTION_KERNEL && i->as.kernel.results) {
+                i->as.kernel.results = results;
+                results += i->as.kernel.views;
+            } else if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
+                i->as.transfer.box = box;
+                box += i->as.transfer.boxes;
+            } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+                i->as.collective.place = box;
+                box += i->as.collective.places;
+                i->as.collective.first = i->as.collective.first ? combination++ : NULL;
             }
         }
     }
-    TI_ASSERT(results == r->results.data + r->results.count || !r->results.data);
+    TI_ASSERT((size_t)(box - r->box.data) == r->box.count);
+}
+
+/* Whether they are counted together: messages by peer and direction, and collectives. */
+static bool is_counted_with(const ti_instruction *a, const ti_instruction *b)
+{
+    return a->kind == b->kind && (a->kind == TI_INSTRUCTION_COLLECTIVE || a->as.transfer.peer == b->as.transfer.peer);
+}
+
+/* The numbers of the messages and collectives of the first round. */
+static void number(ti_runtime *rt)
+{
+    ti_round *r = &rt->round;
+    const ti_command_graph *graph = rt->scheduler.commands;
+    for (size_t k = 0; k < r->instruction.count; k++) {
+        const ti_instruction *i = &r->instruction.data[k];
+        uint64_t before = 0, all = 0;
+        for (size_t n = 0; ti_round_talks(i) && n < r->instruction.count; n++) {
+            const bool counts = is_counted_with(i, &r->instruction.data[n]);
+            before += counts && n < k;
+            all += counts;
+        }
+        if (all) {
+            const uint64_t next = i->kind == TI_INSTRUCTION_COLLECTIVE
+                                      ? ti_command_graph_next_collective(graph)
+                                      : ti_command_graph_next_message(graph, i->as.transfer.peer,
+                                                                      i->kind == TI_INSTRUCTION_SEND);
+            ti_round_number(&r->ops, k, next + before, all);
+        }
+    }
 }
 
 static bool is_at_round(ti_runtime *rt)
 {
     const ti_round *r = &rt->round;
     const ti_scheduler *s = &rt->scheduler;
-    return kept(r) && ti_task_graph_round(rt->tasks) == r->number && ti_ring_is_empty(&s->tasks) &&
+    return ti_round_kept(r) && ti_task_graph_round(rt->tasks) == r->number && ti_ring_is_empty(&s->tasks) &&
            ti_ring_is_empty(&s->instructions) && !atomic_load_explicit(&s->backlog, memory_order_relaxed) &&
            ti_command_graph_is_at_round(s->commands, r->number) && ti_instruction_graph_round(s->graph) == r->cycle;
 }
@@ -142,12 +110,15 @@ static void start(ti_runtime *rt)
 {
     ti_round *r = &rt->round;
     if (r->first <= r->since) {
-        keep(r, 0);
+        ti_round_keep(r, 0);
         return;
     }
     join(r);
     r->is_active = ti_executor_begin_round(rt->executor, &r->ops, r->instruction.data, r->instruction.count,
-                                           TI_MAX(rt->lent_worker, 0), r->always);
+                                           rt->mode == TI_RUN_INLINE ? 0 : rt->lent_worker, r->always);
+    if (r->is_active) {
+        number(rt);
+    }
     r->at = 0;
     r->rounds = r->passed = 0;
     r->watch = (ti_round_watch){ .on = false };
@@ -203,27 +174,92 @@ static void go_on(ti_round *r)
     }
 }
 
-static bool is_next(ti_runtime *rt, const ti_shape *shape, bool is_fence)
+static bool is_next(ti_runtime *rt, ti_task_kind kind, const ti_shape *shape)
 {
     const ti_task *next = &rt->round.step.data[rt->round.at].task;
-    return next->kind == (is_fence ? TI_TASK_FENCE : TI_TASK_EXECUTE) && next->shape->serial == shape->serial &&
+    return next->kind == kind && (!shape || next->shape->serial == shape->serial) &&
            ti_failure_get(&rt->progress.failure) == TACIT_OK;
+}
+
+/* Nothing is under way any more, and other nodes know how far this one is. */
+static void await_messages(ti_runtime *rt)
+{
+    enum { LOOKS = 256 };
+    ti_lock_take(&rt->executing);
+    const bool all = ti_executor_round_poll(rt->executor, LOOKS);
+    if (rt->agreement) {
+        ti_agreement_turn(rt->agreement, true, &rt->progress.failure);
+    }
+    ti_lock_drop(&rt->executing);
+    if (!all) {
+        ti_waiting_until(rt, TI_CAUSE_ROUND, NULL);
+    }
+}
+
+static bool is_talking(const ti_runtime *rt)
+{
+    return atomic_load_explicit(&rt->progress.round_messages, memory_order_acquire) > 0;
+}
+
+/* All messages of the task are started before one of them is awaited; collectives may go on until the next task. */
+static void talk(ti_runtime *rt, const ti_round_step *s, const void *args, const ti_user_copy *fence)
+{
+    ti_round *r = &rt->round;
+    await_messages(rt);
+    for (size_t i = s->first; i < s->first + s->count; i++) {
+        const ti_instruction_kind kind = r->instruction.data[i].kind;
+        if (ti_round_talks(&r->instruction.data[i])) {
+            if (kind == TI_INSTRUCTION_COLLECTIVE && is_talking(rt)) {
+                await_messages(rt);
+            }
+            ti_executor_rest_round(rt->executor);
+            ti_lock_take(&rt->executing);
+            ti_executor_round_talk(rt->executor, &r->ops, i);
+            ti_executor_round_poll(rt->executor, 0);
+            ti_lock_drop(&rt->executing);
+            continue;
+        }
+        if (is_talking(rt)) {
+            await_messages(rt);
+        }
+        ti_executor_round_op(rt->executor, &r->ops, i, args, fence ? fence->memory : NULL,
+                             fence ? fence->signal : NULL);
+    }
+}
+
+static void note(ti_runtime *rt, ti_round_step *s, const void *args)
+{
+    s->task.id = ti_task_graph_tasks(rt->tasks) + rt->round.passed + 1;
+    s->task.args = args;
+    ti_agreement_note(rt->agreement, &s->task);
+}
+
+static void pass_horizons(ti_round *r)
+{
+    do {
+        go_on(r);
+    } while (r->step.data[r->at].task.kind == TI_TASK_HORIZON);
 }
 
 static void carry_out(ti_runtime *rt, const void *args, const ti_user_copy *fence)
 {
     ti_round *r = &rt->round;
-    const ti_round_step *s = &r->step.data[r->at];
+    ti_round_step *s = &r->step.data[r->at];
     const uint64_t begun = r->watch.on ? ti_clock_ns() : 0;
-    for (size_t i = s->first; i < s->first + s->count; i++) {
-        ti_executor_round_op(rt->executor, &r->ops, i, args, fence ? fence->memory : NULL,
-                             fence ? fence->signal : NULL);
+    if (rt->agreement) {
+        note(rt, s, args);
+    }
+    if (s->talks || is_talking(rt)) {
+        talk(rt, s, args, fence);
+    } else {
+        for (size_t i = s->first; i < s->first + s->count; i++) {
+            ti_executor_round_op(rt->executor, &r->ops, i, args, fence ? fence->memory : NULL,
+                                 fence ? fence->signal : NULL);
+        }
     }
     rt->fences += fence != NULL;
     r->tasks++;
-    do {
-        go_on(r);
-    } while (r->step.data[r->at].task.kind == TI_TASK_HORIZON);
+    pass_horizons(r);
     r->watch.inside += begun ? ti_clock_ns() - begun : 0;
 }
 
@@ -231,12 +267,12 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
 {
     ti_round *r = &rt->round;
     if (!r->is_active) {
-        const uint64_t number = kept(r);
+        const uint64_t number = ti_round_kept(r);
         if (!number || ti_task_graph_round(rt->tasks) != number || !begin(rt)) {
             return false;
         }
     }
-    if (!is_next(rt, shape, fence != NULL)) {
+    if (!is_next(rt, fence ? TI_TASK_FENCE : TI_TASK_EXECUTE, shape)) {
         ti_round_catch_up(rt);
         return false;
     }
@@ -249,12 +285,42 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
     return true;
 }
 
+/* In a loop of one node a wait need not be a point: so loops are found that go on behind it. */
+static bool rest_in_loop(ti_runtime *rt)
+{
+    if (rt->round.off || rt->system.num_nodes > 1 || !ti_task_graph_is_in_loop(rt->tasks)) {
+        return false;
+    }
+    ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
+    ti_lock_take(&rt->scheduling);
+    const bool all = !ti_instruction_graph_is_waiting(rt->scheduler.graph);
+    ti_lock_drop(&rt->scheduling);
+    return all;
+}
+
+/* Where several nodes plan alike, a wait is a step. */
+static bool rest_in_round(ti_runtime *rt)
+{
+    ti_round *r = &rt->round;
+    const bool is_step = is_next(rt, TI_TASK_EPOCH, NULL);
+    if (!is_step && rt->system.num_nodes > 1) {
+        ti_round_catch_up(rt);
+        return false;
+    }
+    if (rt->agreement) {
+        note(rt, &r->step.data[r->at], NULL);
+    }
+    await_messages(rt);
+    ti_executor_rest_round(rt->executor);
+    if (is_step) {
+        pass_horizons(r);
+    }
+    return true;
+}
+
 bool ti_round_rest(ti_runtime *rt)
 {
-    if (rt->round.is_active) {
-        ti_executor_rest_round(rt->executor);
-    }
-    return rt->round.is_active;
+    return rt->round.is_active ? rest_in_round(rt) : rest_in_loop(rt);
 }
 
 /* ---- the end */
@@ -262,11 +328,11 @@ bool ti_round_rest(ti_runtime *rt)
 static void pass_rounds(ti_runtime *rt, uint64_t rounds)
 {
     const ti_round *r = &rt->round;
-    ti_task_graph_pass(rt->tasks, rounds * r->step.count, rounds * r->horizons);
+    ti_task_graph_pass(rt->tasks, rounds * r->step.count, rounds * r->points);
     ti_command_graph_pass(rt->scheduler.commands, rounds * r->step.count, rounds * r->commands);
     ti_instruction_graph_pass(rt->scheduler.graph, rounds * r->instruction.count);
-    ti_ahead_pass(&rt->ahead, rounds * r->horizons);
-    ti_executor_pass_all(rt->executor, rounds * r->instruction.count, rounds * r->horizons);
+    ti_ahead_pass(&rt->ahead, rounds * r->points);
+    ti_executor_pass_all(rt->executor, rounds * r->instruction.count, rounds * r->points);
 }
 
 static void tell_planned(ti_runtime *rt, const ti_task *task)
@@ -285,7 +351,9 @@ static void tell(ti_runtime *rt, const ti_round_step *s)
 {
     static ti_signal nobody;
     const ti_task *made[TI_TASK_GRAPH_BATCH];
-    ti_task *task = ti_task_graph_new(rt->tasks, s->task.kind, s->task.shape);
+    const bool is_wait = s->task.kind == TI_TASK_EPOCH;
+    ti_task *task = ti_task_graph_new(rt->tasks, s->task.kind,
+                                      is_wait ? ti_task_graph_shape(rt->tasks, s->task.shape->name) : s->task.shape);
     if (s->task.kind == TI_TASK_FENCE) {
         ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(rt->tasks), ti_local_piece);
         *piece = s->piece;
@@ -316,15 +384,18 @@ static void tell_all(ti_runtime *rt)
 static TI_NOINLINE void leave(ti_runtime *rt)
 {
     ti_round *r = &rt->round;
+    if (is_talking(rt)) {
+        await_messages(rt);
+    }
     ti_lock_take(&rt->scheduling);
     ti_lock_take(&rt->executing);
     ti_executor_end_round(rt->executor, &r->ops);
     r->is_active = false;
     tell_all(rt);
-    ti_scheduler_release(&rt->scheduler, ti_runtime_executed(rt));
+    ti_scheduler_release(&rt->scheduler, ti_waiting_executed(rt));
     ti_roles_leave_executor(rt);
     ti_lock_drop(&rt->scheduling);
-    ti_runtime_release(rt);
+    ti_waiting_release(rt);
     if (r->rounds < WORTH) {
         postpone(r);
     } else {

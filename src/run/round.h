@@ -11,7 +11,12 @@
  * So a program that submits is as far as its kernels are. If it has much else to do, that is found, and rounds are left
  * to the workers again.
  *
- * On one node with one host device, where nobody looks on. Application thread, but ti_round_note: scheduler role. */
+ * On several nodes all of them plan alike, whoever carries out rounds, so waits are steps of a round there, and end one
+ * that does not have them. It is done inline only, where nodes are near each other and messages short: in a round the
+ * thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait for
+ * anything of the same task.
+ *
+ * With one host device, where nobody looks on. Application thread, but what is in round_note.c. */
 #ifndef TI_ROUND_H
 #define TI_ROUND_H
 
@@ -22,6 +27,7 @@ typedef struct ti_round_step {
     ti_task task;         /* what is the same each time; of a horizon of the graph's own no more than its kind */
     ti_local_piece piece; /* of a fence */
     size_t first, count;  /* its instructions */
+    bool talks;           /* some of them are messages or collectives */
 } ti_round_step;
 
 /* How a thread's time in rounds is spent; every so many of them one is measured. */
@@ -38,10 +44,12 @@ typedef struct ti_round {
     uint64_t number; /* ti_task::again of its first task */
     uint64_t first;  /* that one's id when the round was recorded */
     uint64_t cycle;  /* of the instruction graph */
-    uint64_t commands, horizons;
+    uint64_t commands, points;
     TI_VEC(ti_round_step) step;
     TI_VEC(ti_instruction) instruction;
-    TI_VEC(uint64_t) results; /* staging memory of kernels, in order */
+    TI_VEC(uint64_t) results;           /* staging memory of kernels, in order; */
+    TI_VEC(ti_instruction_box) box;     /* of messages and collectives; */
+    TI_VEC(ti_combination) combination; /* of collectives that reduce */
     /* Application thread: */
     bool is_active;
     uint64_t since; /* shapes have gone away: rounds of earlier tasks are not used */
@@ -55,16 +63,31 @@ typedef struct ti_round {
 
 struct ti_runtime;
 
-void ti_round_init(struct ti_runtime *rt);
+static inline void ti_round_keep(ti_round *round, uint64_t number)
+{
+    atomic_store_explicit(&round->kept, number, memory_order_release);
+}
+static inline uint64_t ti_round_kept(const ti_round *round)
+{
+    return atomic_load_explicit(&round->kept, memory_order_acquire);
+}
+
+/* ---- round_note.c */
+
 void ti_round_fini(ti_round *round);
 
 /* The task has become these. `cycle`: with it began a cycle of the instruction graph, and a round of the command graph;
  * 0: not both. */
 void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch);
 
+/* ---- round.c */
+
+void ti_round_init(struct ti_runtime *rt);
+
 /* Whether the task, or a fence, has been carried out: it is the next one of a round. */
 bool ti_round_take(struct ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence);
-/* Whether rounds are carried out; then all of it is done. */
+/* Wait until all is done that was submitted. False: there has to be a point, and nothing has been waited for, or not
+ * enough. */
 bool ti_round_rest(struct ti_runtime *rt);
 /* All graphs know all that has come. */
 void ti_round_catch_up(struct ti_runtime *rt);

@@ -348,7 +348,7 @@ ti_failure *ti_runtime_failure(ti_runtime *rt)
 
 uint64_t ti_runtime_executed(const ti_runtime *rt)
 {
-    return ti_dry_run_executed(rt->dry, atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+    return ti_waiting_executed(rt);
 }
 
 void ti_runtime_abort(ti_runtime *rt, const char *why)
@@ -499,16 +499,6 @@ static void plan_ahead(ti_runtime *rt, size_t tasks)
     }
 }
 
-void ti_runtime_release(ti_runtime *rt)
-{
-    uint64_t executed = ti_runtime_executed(rt);
-    if (executed != rt->released) {
-        TI_ASSERT(executed > rt->released);
-        rt->released = executed;
-        ti_task_graph_release(rt->tasks, executed);
-    }
-}
-
 /* The task is in the graph; `points` there were before. */
 static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], size_t count, bool placed)
 {
@@ -541,7 +531,7 @@ static void hand_on(ti_runtime *rt, const ti_task *made[TI_TASK_GRAPH_BATCH], si
     if (!ti_waiting_holds(rt, TI_CAUSE_NEAR, NULL)) {
         ti_waiting_until(rt, TI_CAUSE_NEAR, NULL);
     }
-    ti_runtime_release(rt);
+    ti_waiting_release(rt);
 }
 
 void ti_runtime_submit(ti_runtime *rt, ti_task *task)

@@ -44,10 +44,10 @@ ti_failure *ti_runtime_failure(ti_runtime *rt);
 
 /* Tasks and horizons so far. */
 uint64_t ti_runtime_tasks(const ti_runtime *rt);
-/* Whether a task of this shape, or a fence, has been carried out at once: it is the next one of a steady loop (round.h).
+/* Whether a task of this shape, or a fence, has been carried out at once, as the next one of a steady loop (round.h).
  * Else it has to be submitted. */
 bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, ti_user_copy *fence);
-/* Whether it is in such a loop: then all that was carried out is done. Else there has to be a point. */
+/* Wait until all is done that was submitted, without a point, as in such loops. False: there has to be one. */
 bool ti_runtime_rest(ti_runtime *rt);
 /* Shapes may go away. */
 void ti_runtime_forget_round(ti_runtime *rt);

@@ -59,6 +59,26 @@ static uint64_t executed_points(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.points, memory_order_acquire);
 }
 
+/* Whether all that was submitted is planned; then, whether it is executed, or some of it waits in a window of
+ * allocations for more. */
+static bool is_all_done(ti_runtime *rt)
+{
+    ti_scheduler *s = &rt->scheduler;
+    bool done = false;
+    if (!ti_ring_is_empty(&s->tasks) || !ti_ring_is_empty(&s->instructions) || !ti_lock_try(&rt->scheduling)) {
+        return false;
+    }
+    if (ti_ring_is_empty(&s->tasks) && !atomic_load_explicit(&s->backlog, memory_order_relaxed)) {
+        done = ti_instruction_graph_is_waiting(s->graph);
+        if (!done && ti_lock_try(&rt->executing)) {
+            done = ti_ring_is_empty(&s->instructions) && ti_executor_incomplete(rt->executor) == 0;
+            ti_roles_leave_executor(rt);
+        }
+    }
+    ti_lock_drop(&rt->scheduling);
+    return done;
+}
+
 bool ti_waiting_holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *signal)
 {
     TI_ASSERT(executed_points(rt) <= rt->ahead.points && (kind == TI_CAUSE_SIGNAL) == (signal != NULL));
@@ -73,6 +93,10 @@ bool ti_waiting_holds(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
         return rt->ahead.points == executed_points(rt);
     case TI_CAUSE_SETTLED:
         return ti_agreement_is_settled(rt->agreement);
+    case TI_CAUSE_ALL:
+        return is_all_done(rt);
+    case TI_CAUSE_ROUND:
+        return atomic_load_explicit(&rt->progress.round_messages, memory_order_acquire) == 0;
     case TI_CAUSES:
         break;
     }
@@ -161,5 +185,20 @@ void ti_waiting_until(ti_runtime *rt, ti_trace_cause kind, const ti_signal *sign
         ti_lock_take(&rt->executing);
         ti_roles_end_job(rt);
         ti_roles_leave_executor(rt);
+    }
+}
+
+uint64_t ti_waiting_executed(const ti_runtime *rt)
+{
+    return ti_dry_run_executed(rt->dry, atomic_load_explicit(&rt->progress.task, memory_order_acquire));
+}
+
+void ti_waiting_release(ti_runtime *rt)
+{
+    uint64_t executed = ti_waiting_executed(rt);
+    if (executed != rt->released) {
+        TI_ASSERT(executed > rt->released);
+        rt->released = executed;
+        ti_task_graph_release(rt->tasks, executed);
     }
 }

@@ -62,6 +62,9 @@ typedef enum ti_trace_cause {
     TI_CAUSE_SIGNAL,  /* the result of a fence */
     TI_CAUSE_POINTS,  /* tacit_wait, the end */
     TI_CAUSE_SETTLED, /* the other nodes, at the end */
+    /* Not in traces: messages of a round that the program's thread carries out; all that it has submitted. */
+    TI_CAUSE_ROUND,
+    TI_CAUSE_ALL,
     TI_CAUSES
 } ti_trace_cause;
 

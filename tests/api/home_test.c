@@ -25,11 +25,14 @@ static void add(const tacit_launch *k)
     atomic_fetch_add(&runs, 1);
 }
 
+/* In rounds the program's thread carries all out at once. */
+#define SHARED .progress = TACIT_PROGRESS_SHARED, .rounds = TACIT_ROUNDS_OFF
+
 static const tacit_config configs[] = {
-    { .workers = 2, .progress = TACIT_PROGRESS_SHARED },
-    { .workers = 3, .progress = TACIT_PROGRESS_SHARED },
-    { .workers = 2, .progress = TACIT_PROGRESS_SHARED, .host_devices = "2" },
-    { .workers = 1, .threads = TACIT_THREADS_ON, .progress = TACIT_PROGRESS_SHARED },
+    { SHARED, .workers = 2 },
+    { SHARED, .workers = 3 },
+    { SHARED, .workers = 2, .host_devices = "2" },
+    { SHARED, .workers = 1, .threads = TACIT_THREADS_ON },
 };
 
 static void submit(tacit_context *ctx, tacit_buffer *b)

@@ -3,7 +3,7 @@
  *
  * Usage: round_test [SEED]. Which tasks are carried out so depends on how threads run; results do not. */
 #include "../unit/random.h"
-#include "api/context.h"
+#include "cluster.h"
 #include "effort.h"
 
 #include <inttypes.h>
@@ -25,6 +25,9 @@ static const tacit_config modes[] = {
     { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_AUTO },
     { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .reproducible = 1 },
     { SHARED, .workers = 2, .rounds = TACIT_ROUNDS_ON, .run_ahead = 1 },
+    { .progress = TACIT_PROGRESS_THREAD, .workers = 3, .rounds = TACIT_ROUNDS_ON },
+    { .progress = TACIT_PROGRESS_THREAD, .workers = 11, .rounds = TACIT_ROUNDS_ON },
+    { .progress = TACIT_PROGRESS_THREAD, .workers = 1, .rounds = TACIT_ROUNDS_AUTO },
 };
 
 /* Numbers that differ each time; how many is part of the task. */
@@ -42,9 +45,7 @@ typedef struct program {
 
 static void must(program *p, tacit_status status)
 {
-    if (status != TACIT_OK) {
-        fail_msg("%s", tacit_last_error(p->ctx));
-    }
+    REQUIRE_OK(p->ctx, status);
 }
 
 /* ---- kernels, and what they compute */
@@ -101,7 +102,7 @@ static void do_spread(const tacit_launch *k)
 /* One call, whatever the number of workers. */
 static void do_whole(const tacit_launch *k)
 {
-    assert_true(k->chunk.max[0] - k->chunk.min[0] == k->view[0].extent[0]);
+    REQUIRE(k->chunk.max[0] - k->chunk.min[0] == k->view[0].extent[0] || k->num_nodes > 1);
     do_write(k);
 }
 
@@ -150,7 +151,8 @@ static void mix(program *p, const step *s)
            tacit_update(p->x[s->b], tacit_one_to_one()), &n);
     for (size_t i = 0; i < p->items; i++) {
         const uint64_t *a = p->expected[s->a];
-        p->expected[s->b][i] = mixed(p->expected[s->b][i], a[i ? i - 1 : i], a[i + 1 < p->items ? i + 1 : i], total(&n));
+        p->expected[s->b][i] = mixed(p->expected[s->b][i], a[i ? i - 1 : i], a[i + 1 < p->items ? i + 1 : i],
+                                     total(&n));
     }
 }
 
@@ -158,8 +160,9 @@ static void expect_box(const program *p, int buffer, const uint64_t *got, size_t
 {
     for (size_t i = min; i < max; i++) {
         if (got[i - min] != p->expected[buffer][i]) {
-            fail_msg("buffer %d of %zu items is %" PRIu64 " at %zu, not %" PRIu64, buffer, p->items, got[i - min], i,
-                     p->expected[buffer][i]);
+            fprintf(stderr, "buffer %d of %zu items is %" PRIu64 " at %zu, not %" PRIu64 "\n", buffer, p->items,
+                    got[i - min], i, p->expected[buffer][i]);
+            abort();
         }
     }
 }
@@ -213,7 +216,7 @@ static void run_step(program *p, const step *s)
         break;
     case READ_SUM:
         must(p, tacit_fence_read(p->ctx, p->sum[s->sum], TACIT_BOX_ALL, &got));
-        assert_true(got == p->expected_sum[s->sum]);
+        REQUIRE(got == p->expected_sum[s->sum]);
         break;
     case READ_BOX:
     case TICKET:
@@ -251,8 +254,8 @@ static void sum_by_own_operator(program *p)
 {
     tacit_op op;
     const uint64_t zero = 0;
-    must(p, tacit_op_create(p->ctx, &(tacit_op_desc){ .elem_size = sizeof(uint64_t), .identity = &zero, .combine = add_one },
-                            &op));
+    must(p, tacit_op_create(
+                p->ctx, &(tacit_op_desc){ .elem_size = sizeof(uint64_t), .identity = &zero, .combine = add_one }, &op));
     uint64_t sum = 0;
     for (int i = 0; i < 3; i++) {
         submit(p, "own", do_sum, tacit_read(p->x[0], tacit_one_to_one()), tacit_reduce(p->sum[0], op), NULL);
@@ -273,7 +276,7 @@ static void do_something_else(program *p)
         must(p, tacit_get_counters(p->ctx, &before));
         run_step(p, &extra);
         must(p, tacit_get_counters(p->ctx, &after));
-        assert_true(after.tasks >= before.tasks);
+        REQUIRE(after.tasks >= before.tasks);
         break;
     case 1:
         replace_buffer(p);
@@ -300,12 +303,12 @@ static void do_something_else(program *p)
 
 /* ---- programs */
 
-static void open_program(program *p, const tacit_config *config, uint64_t number)
+static void start_program(program *p, tacit_context *ctx, uint64_t number)
 {
     memset(p, 0, sizeof(*p));
+    p->ctx = ctx;
     p->random = rng_from(number);
     p->items = (size_t)rng_between(&p->random, 1, MAX_ITEMS);
-    assert_int_equal(tacit_init(config, &p->ctx), TACIT_OK);
     for (int b = 0; b < BUFFERS; b++) {
         for (size_t i = 0; i < p->items; i++) {
             p->expected[b][i] = 100 * (uint64_t)b + i;
@@ -321,12 +324,24 @@ static void open_program(program *p, const tacit_config *config, uint64_t number
     }
 }
 
-static uint64_t close_program(program *p)
+static void open_program(program *p, const tacit_config *config, uint64_t number)
+{
+    tacit_context *ctx;
+    assert_int_equal(tacit_init(config, &ctx), TACIT_OK);
+    start_program(p, ctx, number);
+}
+
+static uint64_t check_program(program *p)
 {
     for (int b = 0; b < BUFFERS; b++) {
         read_box(p, b, 0, p->items, false);
     }
-    const uint64_t in_rounds = ti_runtime_in_rounds(p->ctx->runtime);
+    return ti_runtime_in_rounds(p->ctx->runtime);
+}
+
+static uint64_t close_program(program *p)
+{
+    const uint64_t in_rounds = check_program(p);
     assert_int_equal(tacit_finalize(p->ctx), TACIT_OK);
     return in_rounds;
 }
@@ -368,6 +383,51 @@ static void random_loops(void **state)
     }
 }
 
+/* ---- several nodes: the same, where messages are short */
+
+typedef struct nodes_run {
+    uint64_t number;
+    _Atomic uint64_t in_rounds;
+} nodes_run;
+
+static void loops_of_a_node(tacit_context *ctx, void *user)
+{
+    nodes_run *run = user;
+    program p;
+    start_program(&p, ctx, run->number);
+    for (int loop = 0; loop < 3; loop++) {
+        run_loop(&p, (int)rng_between(&p.random, 1, 300), (int)rng_between(&p.random, 0, 3) * 5);
+    }
+    run->in_rounds += check_program(&p);
+}
+
+static void random_loops_of_nodes(void **state)
+{
+    static const tacit_config inlined[] = {
+        { .threads = TACIT_THREADS_INLINE },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .horizon_step = 2 },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .collectives = TACIT_COLLECTIVES_OFF },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .divergence = TACIT_DIVERGENCE_OFF },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .collectives = TACIT_COLLECTIVES_DISCOVER },
+    };
+    nodes_run run = { .number = seed };
+    (void)state;
+    for (int nodes = 2; nodes <= 5; nodes++) {
+        uint64_t before = run.in_rounds;
+        for (size_t m = 0; m < TI_COUNT(inlined) * EFFORT(3, 1); m++) {
+            run.number++;
+            cluster_run(&(cluster){ .nodes = nodes,
+                                    .config = &inlined[m % TI_COUNT(inlined)],
+                                    .shake = m % 3 ? run.number : 0,
+                                    .eager = m % 2 ? 100 : 0,
+                                    .program = loops_of_a_node,
+                                    .user = &run });
+        }
+        print_message("%d nodes: %" PRIu64 " tasks\n", nodes, run.in_rounds - before);
+    }
+    assert_true(run.in_rounds > 0);
+}
+
 /* Nothing else comes: all but the first few hundred tasks. */
 static void most_tasks_of_a_loop(void **state)
 {
@@ -379,9 +439,12 @@ static void most_tasks_of_a_loop(void **state)
         }
         program p;
         open_program(&p, &modes[m], seed + m);
-        const step steps[] = { { .kind = MIX, .a = 0, .b = 1, .args = 3 }, { .kind = SUM, .a = 1 },
-                               { .kind = SPREAD, .a = 0 },                  { .kind = READ_SUM },
-                               { .kind = WRITE, .a = 1, .b = 2 },           { .kind = WAIT } };
+        const step steps[] = { { .kind = MIX, .a = 0, .b = 1, .args = 3 },
+                               { .kind = SUM, .a = 1 },
+                               { .kind = SPREAD, .a = 0 },
+                               { .kind = READ_SUM },
+                               { .kind = WRITE, .a = 1, .b = 2 },
+                               { .kind = WAIT } };
         for (int round = 0; round < ROUNDS; round++) {
             for (size_t s = 0; s < TI_COUNT(steps); s++) {
                 if (steps[s].kind != WAIT || round % 400 == 399) {
@@ -495,6 +558,7 @@ int main(int argc, char **argv)
 {
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_loops),
+                                        cmocka_unit_test(random_loops_of_nodes),
                                         cmocka_unit_test(most_tasks_of_a_loop),
                                         cmocka_unit_test(a_kernel_that_fails_ends_it),
                                         cmocka_unit_test(off_is_off),

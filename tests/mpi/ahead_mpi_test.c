@@ -1,6 +1,6 @@
 /* Nodes that run inline, over MPI: of kernels that wait for messages, each runs when the program has submitted the next
  * one. Then its reader is known when it ends, and what it sends leaves at once. The first need no messages, and the
- * last runs when the program waits. */
+ * last runs when the program waits. In rounds (run/round.h) each runs when it is submitted. */
 #include "mpi_program.h"
 
 enum { STEPS = 400, ROWS = 64 };
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     int level, nodes;
     tacit_context *ctx;
     tacit_buffer *field[2];
-    const tacit_config config = { .threads = TACIT_THREADS_INLINE };
+    const tacit_config config = { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_OFF };
     static double initial[2][ROWS], sequential[2][ROWS];
     double result[ROWS];
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { MAX_WORKERS = 6, ITEMS = 60, KERNELS = EFFORT(4000, 500) };
+enum { MAX_WORKERS = 12, ITEMS = 60, KERNELS = EFFORT(4000, 500) };
 
 static uint64_t seed;
 
@@ -33,9 +33,9 @@ typedef struct worker {
 
 /* ---- kernels: what they have seen */
 
-static _Atomic uint64_t latest;        /* the number of the kernel that runs */
-static _Atomic uint64_t done[ITEMS];   /* by item: the last kernel that has run it */
-static _Atomic uint64_t out_of_order;  /* parts */
+static _Atomic uint64_t latest;       /* the number of the kernel that runs */
+static _Atomic uint64_t done[ITEMS];  /* by item: the last kernel that has run it */
+static _Atomic uint64_t out_of_order; /* parts */
 
 typedef struct order {
     uint64_t number, more[7]; /* some kernels have arguments that do not lie in a post */
@@ -94,7 +94,7 @@ static void close_crew(crew *c)
 }
 
 /* Kernels of all lengths of arguments, in parts for all or in one; all items were run by all of them. */
-static void run_kernels(crew *c, rng *random)
+static void run_kernels(crew *c, rng *random, int self)
 {
     static _Alignas(16) order orders[2];
     ti_device_kernel kernel[2];
@@ -109,7 +109,7 @@ static void run_kernels(crew *c, rng *random)
         k->launch.chunk = tacit_box1(0, ITEMS);
         k->launch.dims = 1;
         k->launch.args_size = sizeof(uint64_t) < bytes ? bytes : sizeof(uint64_t);
-        ti_host_fork_run(&c->fork, c->workers - 1, k, parts, o, bytes);
+        ti_host_fork_run(&c->fork, self, k, parts, o, bytes);
         if (rng_between(random, 0, 50) == 0) {
             ti_host_fork_meet(&c->fork);
             for (int i = 0; i < ITEMS; i++) {
@@ -132,7 +132,10 @@ static void kernels_follow_each_other(void **state)
         crew c;
         worker of[MAX_WORKERS];
         open_crew(&c, of, workers, workers - 1);
-        run_kernels(&c, &random);
+        run_kernels(&c, &random, workers - 1);
+        close_crew(&c);
+        open_crew(&c, of, workers, workers); /* who posts is none of them */
+        run_kernels(&c, &random, -1);
         close_crew(&c);
     }
 }
@@ -146,7 +149,7 @@ static void parts_of_others_are_run(void **state)
         crew c;
         worker of[MAX_WORKERS];
         open_crew(&c, of, 4, threads);
-        run_kernels(&c, &random);
+        run_kernels(&c, &random, threads == 1 ? -1 : 3);
         close_crew(&c);
     }
 }

@@ -188,9 +188,13 @@ static void short_loops_do_not_hide_long_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_are_found),         cmocka_unit_test(long_rounds_are_found),  cmocka_unit_test(others_are_not),
-        cmocka_unit_test(what_is_seen_has_been),    cmocka_unit_test(failures_pause),
-        cmocka_unit_test(loops_in_loops_are_found), cmocka_unit_test(short_loops_do_not_hide_long_rounds),
+        cmocka_unit_test(rounds_are_found),
+        cmocka_unit_test(long_rounds_are_found),
+        cmocka_unit_test(others_are_not),
+        cmocka_unit_test(what_is_seen_has_been),
+        cmocka_unit_test(failures_pause),
+        cmocka_unit_test(loops_in_loops_are_found),
+        cmocka_unit_test(short_loops_do_not_hide_long_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

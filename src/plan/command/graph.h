@@ -23,6 +23,9 @@ void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task)
 /* Rounds that others carry out (run/round.h): whether the round with this number begins with the next task; so many
  * tasks and horizons have come in whole rounds, with so many commands. */
 bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number);
+/* The numbers of the next message to or from a node, and of the next collective. */
+uint64_t ti_command_graph_next_message(const ti_command_graph *graph, int peer, bool is_send);
+uint64_t ti_command_graph_next_collective(const ti_command_graph *graph);
 void ti_command_graph_pass(ti_command_graph *graph, uint64_t tasks, uint64_t commands);
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed);
 

@@ -49,6 +49,17 @@ static inline uint64_t ti_peer_count(ti_peer_counters *counters, int peer, int n
     return next;
 }
 
+/* The number that comes next; so many have been given. */
+static inline uint64_t ti_peer_next(const ti_peer_counters *counters, int peer)
+{
+    const uint64_t *next = counters->many ? &counters->many[peer] : ti_map_find(&counters->few, (uint64_t)peer);
+    return next ? *next : 0;
+}
+static inline void ti_peer_count_on(ti_peer_counters *counters, int peer, uint64_t by)
+{
+    *(counters->many ? &counters->many[peer] : ti_map_at(&counters->few, (uint64_t)peer)) += by;
+}
+
 /* The latest number has been of no use, and is given again. */
 static inline void ti_peer_count_back(ti_peer_counters *counters, int peer)
 {

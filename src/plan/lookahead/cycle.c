@@ -436,13 +436,53 @@ bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number
     return c->loop.phase == TI_LOOP_REPEATS && c->task.count == 0 && c->number == number;
 }
 
-/* On one node, where there is nothing else to count. */
+uint64_t ti_command_graph_next_message(const ti_command_graph *graph, int peer, bool is_send)
+{
+    return ti_peer_next(is_send ? &graph->sent : &graph->received, peer);
+}
+
+uint64_t ti_command_graph_next_collective(const ti_command_graph *graph)
+{
+    return graph->collectives.sequence;
+}
+
+/* Messages and collectives of so many rounds have had their numbers. */
+static void count_on(ti_command_graph *graph, const ti_command_made *made, uint64_t rounds)
+{
+    const ti_command *command = &made->command;
+    const bool has_tree = command->kind == TI_COMMAND_REDUCE && !made->what;
+    const ti_tree_place *tree = has_tree ? &graph->cycle.tree.data[made->box] : NULL;
+    if (command->kind == TI_COMMAND_SEND) {
+        ti_peer_count_on(&graph->sent, command->as.transfer.peer, rounds);
+    } else if (command->kind == TI_COMMAND_RECEIVE) {
+        ti_peer_count_on(&graph->received, command->as.transfer.peer, rounds);
+    } else if (made->what) {
+        graph->collectives.sequence += rounds;
+    }
+    if (tree && tree->parent >= 0) {
+        ti_peer_count_on(&graph->sent, tree->parent, rounds);
+    }
+    for (int i = 0; tree && i < tree->children; i++) {
+        ti_peer_count_on(&graph->received, tree->child[i], rounds);
+    }
+}
+
 void ti_command_graph_pass(ti_command_graph *graph, uint64_t tasks, uint64_t commands)
 {
     ti_command_cycle *c = &graph->cycle;
-    TI_ASSERT(!ti_command_is_distributed(graph) && c->task.count == 0 && tasks % c->step.count == 0);
-    c->rounds += tasks / c->step.count;
+    const uint64_t rounds = tasks / c->step.count;
+    TI_ASSERT(c->loop.phase == TI_LOOP_REPEATS && c->task.count == 0 && tasks % c->step.count == 0);
+    TI_ASSERT(commands == rounds * c->command.count);
+    c->rounds += rounds;
     c->repeated += tasks;
+    for (size_t i = 0; i < c->command.count && ti_command_is_distributed(graph); i++) {
+        count_on(graph, &c->command.data[i], rounds);
+    }
+    for (size_t i = 0; i < c->step.count; i++) {
+        graph->replayed += rounds * c->step.data[i].replayed;
+        graph->overlapped += rounds * c->step.data[i].overlapped;
+        graph->missed.times += rounds * c->step.data[i].missed;
+    }
     graph->next_id += commands;
     graph->newest_point += commands;
     ti_era_apply(&graph->era, graph->era.applied + commands);

@@ -97,6 +97,7 @@ static void start_recording(ti_task_graph *graph, size_t segments)
     ti_task_cycle *c = &graph->cycle;
     c->loop.phase = TI_LOOP_RECORDS;
     c->wanted = segments;
+    c->has_waits = c->loop.segments - c->waited < segments;
     ti_vec_clear(&c->step);
     ti_vec_clear(&c->dep);
     ti_vec_clear(&c->forward);
@@ -270,6 +271,7 @@ void ti_task_cycle_note(ti_task_graph *graph, const ti_task *task, const ti_shap
     const bool again = comes_again(task, &serial);
     ti_loop_note(&c->loop, again ? serial << 1 : task->id << 1 | 1);
     if (again && is_point(serial)) {
+        c->waited = task->kind == TI_TASK_EPOCH ? c->loop.segments + 1 : c->waited;
         end_segment(graph);
     } else if (task->kind == TI_TASK_EPOCH) {
         ti_loop_forget(&c->loop);

@@ -49,7 +49,9 @@ typedef struct ti_task_state {
 typedef struct ti_task_cycle {
     bool off;
     ti_loop loop;
-    size_t wanted; /* segments that are still to be recorded */
+    size_t wanted;   /* segments that are still to be recorded */
+    uint64_t waited; /* segments until the program waited last, at a point of its own */
+    bool has_waits;  /* such points are part of the round */
     TI_VEC(ti_task_step) step;
     TI_VEC(uint64_t) dep;
     TI_VEC(ti_forward) forward; /* whose boxes are the next of: */

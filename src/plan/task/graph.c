@@ -414,6 +414,11 @@ uint64_t ti_task_graph_round(const ti_task_graph *graph)
     return c->loop.phase == TI_LOOP_REPEATS && c->at == 0 ? c->number : 0;
 }
 
+bool ti_task_graph_is_in_loop(const ti_task_graph *graph)
+{
+    return graph->cycle.loop.phase != TI_LOOP_LOOKS && !graph->cycle.has_waits;
+}
+
 void ti_task_graph_pass(ti_task_graph *graph, uint64_t tasks, uint64_t horizons)
 {
     ti_task_cycle_pass(&graph->cycle, tasks);

@@ -52,6 +52,8 @@ size_t ti_task_graph_add_brief(ti_task_graph *graph, const ti_brief_desc *what,
 /* Rounds that others carry out (run/round.h). The number (ti_task::again) of a round of a steady loop that begins with
  * the next task, or 0. So many of its tasks and horizons have come, in whole rounds; `horizons` of them. */
 uint64_t ti_task_graph_round(const ti_task_graph *graph);
+/* Whether a loop goes round, and is recorded or repeated, of which points where the program waits are no part. */
+bool ti_task_graph_is_in_loop(const ti_task_graph *graph);
 void ti_task_graph_pass(ti_task_graph *graph, uint64_t tasks, uint64_t horizons);
 
 /* Horizon or epoch `id` has been executed: recycle what nobody refers to any more. */

@@ -1,0 +1,119 @@
+/* The round of a steady loop that is kept, so that it can be carried out: see round.h. Scheduler role. */
+#include "run/round.h"
+
+#include "base/check.h"
+
+/* A round has so many tasks and horizons at most. */
+enum { MAX_STEPS = 4096 };
+
+static void clear(ti_round *r)
+{
+    ti_vec_clear(&r->results);
+    ti_vec_clear(&r->box);
+    ti_vec_clear(&r->combination);
+    ti_vec_clear(&r->step);
+    ti_vec_clear(&r->instruction);
+    r->commands = r->points = 0;
+}
+
+void ti_round_fini(ti_round *r)
+{
+    ti_vec_fini(&r->results);
+    ti_vec_fini(&r->box);
+    ti_vec_fini(&r->combination);
+    ti_vec_fini(&r->step);
+    ti_vec_fini(&r->instruction);
+    ti_round_ops_fini(&r->ops);
+}
+
+/* What it points to lies in memory that will be used for others. */
+static void keep_boxes(ti_round *r, const ti_instruction_box *box, uint32_t boxes)
+{
+    for (uint32_t k = 0; k < boxes; k++) {
+        ti_vec_push(&r->box, box[k]);
+    }
+}
+
+static void keep_all(ti_round *r, const ti_instruction *i)
+{
+    for (uint32_t k = 0; i->kind == TI_INSTRUCTION_KERNEL && i->as.kernel.results && k < i->as.kernel.views; k++) {
+        ti_vec_push(&r->results, i->as.kernel.view[k].mode == TACIT_REDUCE ? i->as.kernel.results[k] : 0);
+    }
+    if (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE) {
+        keep_boxes(r, i->as.transfer.box, i->as.transfer.boxes);
+    } else if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        keep_boxes(r, i->as.collective.place, i->as.collective.places);
+        if (i->as.collective.first) {
+            ti_vec_push(&r->combination, *i->as.collective.first);
+        }
+    }
+}
+
+/* Whether a message waits for anything of its own task: then others might wait for it while it does. */
+static bool waits_within(const ti_instruction *i, uint64_t first)
+{
+    bool waits = false;
+    for (uint32_t k = 0; k < i->deps && (i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE); k++) {
+        waits |= i->dep[k] >= first;
+    }
+    return waits;
+}
+
+static bool keep_instruction(ti_round *r, const ti_instruction *i, uint64_t first)
+{
+    ti_instruction copy = *i;
+    const bool can = ti_round_can(i) && !waits_within(i, first);
+    copy.deps = 0;
+    copy.dep = NULL;
+    copy.task = NULL;
+    keep_all(r, i);
+    ti_vec_push(&r->instruction, copy);
+    return can;
+}
+
+static bool may_be_step(const ti_task *task)
+{
+    return task->kind == TI_TASK_EXECUTE || task->kind == TI_TASK_HORIZON ||
+           (task->kind == TI_TASK_FENCE && task->as.fence.pieces == 1 && task->as.fence.signal) ||
+           (task->kind == TI_TASK_EPOCH && !task->as.barrier);
+}
+
+static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_instruction_batch batch)
+{
+    static const ti_shape wait = { .name = "wait" };
+    const bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
+    ti_round_step s = { .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape },
+                        .first = r->instruction.count,
+                        .count = batch.count };
+    bool can = r->step.count < MAX_STEPS && may_be_step(task);
+    if (can && task->kind == TI_TASK_FENCE) {
+        s.piece = task->as.fence.piece[0];
+    }
+    for (size_t i = 0; i < batch.count && can; i++) {
+        can = batch.instruction[i]->task == task && /* else that has been held back, and has other arguments */
+              keep_instruction(r, batch.instruction[i], batch.instruction[0]->id);
+        s.talks |= ti_round_talks(batch.instruction[i]);
+    }
+    r->commands += commands;
+    r->points += is_point;
+    ti_vec_push(&r->step, s);
+    return can;
+}
+
+void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch)
+{
+    if (cycle && (r->records || ti_round_kept(r)) && r->number == task->again && r->cycle == cycle) {
+        r->records = false;
+        ti_round_keep(r, r->number);
+        return;
+    }
+    if (cycle) {
+        ti_round_keep(r, 0);
+        clear(r);
+        r->number = task->again;
+        r->first = task->id;
+        r->cycle = cycle;
+        r->records = true;
+    }
+    r->records = r->records && keep_task(r, task, commands, batch);
+}
