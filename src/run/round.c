@@ -349,7 +349,6 @@ static void tell_planned(ti_runtime *rt, const ti_task *task)
 /* The graphs plan the task, and what comes of it has been carried out. */
 static void tell(ti_runtime *rt, const ti_round_step *s)
 {
-    static ti_signal nobody;
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     const bool is_wait = s->task.kind == TI_TASK_EPOCH;
     ti_task *task = ti_task_graph_new(rt->tasks, s->task.kind,
@@ -357,7 +356,7 @@ static void tell(ti_runtime *rt, const ti_round_step *s)
     if (s->task.kind == TI_TASK_FENCE) {
         ti_local_piece *piece = TI_ARENA_NEW(ti_task_graph_arena(rt->tasks), ti_local_piece);
         *piece = s->piece;
-        task->as.fence = (ti_user_copy){ NULL, piece, 1, &nobody };
+        task->as.fence = (ti_user_copy){ NULL, piece, 1, &rt->round.nobody };
     }
     const size_t count = ti_task_graph_add(rt->tasks, task, made);
     for (size_t i = 0; i < count; i++) {

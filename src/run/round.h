@@ -22,6 +22,7 @@
 
 #include "exec/round.h"
 #include "ir/command.h"
+#include "ir/signal.h"
 
 typedef struct ti_round_step {
     ti_task task;         /* what is the same each time; of a horizon of the graph's own no more than its kind */
@@ -59,6 +60,7 @@ typedef struct ti_round {
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
     uint64_t tasks;          /* carried out so, in all */
     ti_round_watch watch;
+    ti_signal nobody; /* waits for fences that were carried out */
 } ti_round;
 
 struct ti_runtime;
