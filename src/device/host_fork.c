@@ -66,19 +66,19 @@ static void call(const ti_host_fork *f, ti_device_kernel *k, const void *args, i
     }
 }
 
-/* When all of the kernel before has ended; by the worker, or for it. */
-static void run(ti_host_fork *f, const ti_host_post *p, uint32_t number, int worker)
+/* When all of the kernel before has ended; by the worker, or by another one for it. */
+static void run(ti_host_fork *f, const ti_host_post *p, uint32_t number, int worker, int by)
 {
     for (int w = 0; w < f->workers && f->workers <= MAX_LOOKED_AT; w++) {
         for (uint32_t round = 0; w != f->self && !has_ended(f, w, number - 1); round++) {
             round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
         }
     }
-    call(f, p->kernel, p->args ? p->args : p->few, f->workers, worker, worker);
+    call(f, p->kernel, p->args ? p->args : p->few, f->workers, worker, by);
     atomic_store_explicit(&f->mark[worker].ended, number, memory_order_release);
 }
 
-bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t number)
+bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t number, int by)
 {
     const ti_host_post *p = post_of(f, worker, number);
     uint32_t before = number - 1;
@@ -87,7 +87,7 @@ bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t number)
                                                  memory_order_relaxed)) {
         return false;
     }
-    run(f, p, number, worker);
+    run(f, p, number, worker, by);
     return true;
 }
 
@@ -97,7 +97,7 @@ static void meet(ti_host_fork *f, uint32_t number)
 {
     for (int w = 0; w < f->workers; w++) {
         for (uint32_t round = 1; w != f->self && !has_ended(f, w, number); round++) {
-            if (round % PATIENCE == 0 && ti_host_fork_work_now(f, w, number)) {
+            if (round % PATIENCE == 0 && f->self >= 0 && ti_host_fork_work_now(f, w, number, f->self)) {
                 break;
             }
             round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
@@ -127,7 +127,7 @@ static void post(ti_host_fork *f, ti_device_kernel *kernel, const void *args, si
         }
         atomic_store_explicit(&p->number, number, memory_order_release);
     }
-    ti_lot_wake_able(f->desc->lot, f->desc->wakes_all ? INT_MAX : f->workers - 1,
+    ti_lot_wake_able(f->desc->lot, f->desc->wakes_all ? INT_MAX : f->workers - (f->self >= 0),
                      f->desc->runs ? f->desc->runs : TI_CAN_ANYTHING);
 }
 

@@ -5,7 +5,7 @@
  * the last kernel that it has begun, and the last one whose part has ended. So one cache line goes to a worker for each
  * kernel, and one comes back. A worker begins when all of the kernel before has ended. Who posts runs its own part
  * first, and that begins when all of the kernel before has ended, so no more than two are under way. A part that has
- * not begun may be run by another thread, in the worker's name: its core may have been taken away.
+ * not begun may be run by who waits for it, if that is a worker: the other one's core may have been taken away.
  *
  * One thread posts and meets at a time. Workers look for posts before anything else. */
 #ifndef TI_HOST_FORK_H
@@ -47,17 +47,18 @@ void ti_host_fork_fini(ti_host_fork *fork);
  * ended. */
 void ti_host_fork_run(ti_host_fork *fork, int self, ti_device_kernel *kernel, int parts, const void *args,
                       size_t bytes);
-/* All of it has ended. Any thread. */
+/* All of it has ended. */
 void ti_host_fork_meet(ti_host_fork *fork);
 
-/* Run part of the next kernel of a worker, if it is there: a look that reads one line. The worker. */
-bool ti_host_fork_work_now(ti_host_fork *fork, int worker, uint32_t number);
+/* Run the part that a worker has of a kernel, if nobody has begun it; as worker `by`. */
+bool ti_host_fork_work_now(ti_host_fork *fork, int worker, uint32_t number, int by);
+/* The worker: its part of the next kernel, if it is there. A look that reads one line. */
 static inline bool ti_host_fork_work(ti_host_fork *fork, int worker)
 {
     const uint32_t next = atomic_load_explicit(&fork->mark[worker].begun, memory_order_relaxed) + 1;
     const ti_host_post *post = &fork->post[2 * worker + (int)(next & 1)];
     return atomic_load_explicit(&post->number, memory_order_relaxed) == next &&
-           ti_host_fork_work_now(fork, worker, next);
+           ti_host_fork_work_now(fork, worker, next, worker);
 }
 
 #endif

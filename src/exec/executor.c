@@ -577,6 +577,10 @@ void ti_executor_note_waits(ti_executor *ex)
 {
     size_t waits = ex->is.comm->pending + ex->is.comm->listens +
                    ti_devices_silent(ex->is.device, ti_system_hosts(ex->is.system), ex->is.system->devices);
+    if (TI_UNLIKELY(atomic_load_explicit(&ex->is.progress->awaits_all, memory_order_relaxed)) &&
+        ti_engine_incomplete(&ex->engine) == 0) {
+        ti_lot_wake_able(&ex->is.progress->lot, INT32_MAX, TI_CAN_WAIT);
+    }
     if (atomic_load_explicit(&ex->is.progress->messages, memory_order_relaxed) != waits) {
         atomic_store_explicit(&ex->is.progress->messages, waits, memory_order_relaxed);
     }

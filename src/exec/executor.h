@@ -35,6 +35,7 @@ typedef struct ti_executor_progress {
     _Atomic uint64_t kernels, kernels_left;          /* inline: submitted; and not done. At the end of the last step */
     _Atomic uint64_t messages;                       /* operations under way that must be polled for, or may come */
     _Atomic uint64_t round_messages;                 /* of a round that is carried out in order: under way */
+    _Atomic bool awaits_all;                         /* somebody waits until nothing is incomplete */
     _Atomic bool unseen;                             /* there are threads whose ends only a step sees */
     _Atomic bool placed;  /* there are tasks on single nodes: from now on, be a relay for others (comm/relay.h) */
     _Atomic bool holding; /* sends wait for others of the same contents, which the program is about to submit */

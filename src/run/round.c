@@ -147,15 +147,17 @@ static bool begin(ti_runtime *rt)
 
 /* ---- how the thread spends its time */
 
-/* A round begins. False: the thread is mostly elsewhere, and more of it than handing tasks over would take. */
+/* A round begins. False: the thread is mostly elsewhere, for longer than handing tasks over would take; or kernels take
+ * far longer than was known, so that others might run beside them. */
 static bool watch(ti_round *r)
 {
-    enum { EVERY = 64, AWAY_NS = 1000, MAX_AWAY = 2 };
+    enum { EVERY = 64, AWAY_NS = 1000, MAX_AWAY = 2, LONGER = 8 };
     ti_round_watch *w = &r->watch;
     if (w->on) {
-        const uint64_t outside = ti_clock_ns() - w->begun - w->inside;
-        const bool is_away = outside > w->inside / 3 && outside > AWAY_NS * r->step.count;
-        w->away = is_away ? w->away + 1 : 0;
+        const uint64_t outside = ti_clock_ns() - w->begun - w->inside, handing = AWAY_NS * r->step.count;
+        const bool is_away = outside > w->inside / 3 && outside > handing,
+                   is_long = r->ops.ns && w->inside > LONGER * (r->ops.ns + handing);
+        w->away = is_away || is_long ? w->away + 1 : 0;
     }
     w->on = r->rounds % EVERY < MAX_AWAY;
     w->inside = 0;
@@ -291,7 +293,9 @@ static bool rest_in_loop(ti_runtime *rt)
     if (rt->round.off || rt->system.num_nodes > 1 || !ti_task_graph_is_in_loop(rt->tasks)) {
         return false;
     }
+    atomic_store_explicit(&rt->progress.awaits_all, true, memory_order_seq_cst);
     ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
+    atomic_store_explicit(&rt->progress.awaits_all, false, memory_order_relaxed);
     ti_lock_take(&rt->scheduling);
     const bool all = !ti_instruction_graph_is_waiting(rt->scheduler.graph);
     ti_lock_drop(&rt->scheduling);

@@ -44,7 +44,7 @@ typedef struct ti_round {
     bool records;
     uint64_t number; /* ti_task::again of its first task */
     uint64_t first;  /* that one's id when the round was recorded */
-    uint64_t cycle;  /* of the instruction graph */
+    uint64_t cycle;  /* of the instruction graph: its first step */
     uint64_t commands, points;
     TI_VEC(ti_round_step) step;
     TI_VEC(ti_instruction) instruction;
@@ -78,8 +78,8 @@ static inline uint64_t ti_round_kept(const ti_round *round)
 
 void ti_round_fini(ti_round *round);
 
-/* The task has become these. `cycle`: with it began a cycle of the instruction graph, and a round of the command graph;
- * 0: not both. */
+/* The task has become these. `cycle`: with it began a round of the command graph, and this step of a cycle of the
+ * instruction graph; 0: not both. */
 void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch);
 
 /* ---- round.c */

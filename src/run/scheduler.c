@@ -79,7 +79,8 @@ static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
     }
 }
 
-/* The cycle of the instruction graph that begins with the task, which begins a round of a steady loop; or 0. */
+/* The step of a cycle of the instruction graph that comes with the task, if that begins a round of a steady loop; else
+ * 0. */
 static uint64_t begins_cycle(const ti_scheduler *s, const ti_task *task)
 {
     const bool begins = task->kind != TI_TASK_BRIEF && task->again && task->again % TI_AGAIN_STEPS == 0 &&

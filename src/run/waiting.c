@@ -60,20 +60,20 @@ static uint64_t executed_points(const ti_runtime *rt)
 }
 
 /* Whether all that was submitted is planned; then, whether it is executed, or some of it waits in a window of
- * allocations for more. */
+ * allocations for more. Who has a role is waited for: it may have said already that all is done. */
 static bool is_all_done(ti_runtime *rt)
 {
     ti_scheduler *s = &rt->scheduler;
-    bool done = false;
-    if (!ti_ring_is_empty(&s->tasks) || !ti_ring_is_empty(&s->instructions) || !ti_lock_try(&rt->scheduling)) {
+    if (!ti_ring_is_empty(&s->tasks) || !ti_ring_is_empty(&s->instructions)) {
         return false;
     }
-    if (ti_ring_is_empty(&s->tasks) && !atomic_load_explicit(&s->backlog, memory_order_relaxed)) {
-        done = ti_instruction_graph_is_waiting(s->graph);
-        if (!done && ti_lock_try(&rt->executing)) {
-            done = ti_ring_is_empty(&s->instructions) && ti_executor_incomplete(rt->executor) == 0;
-            ti_roles_leave_executor(rt);
-        }
+    ti_lock_take(&rt->scheduling);
+    const bool planned = ti_ring_is_empty(&s->tasks) && !atomic_load_explicit(&s->backlog, memory_order_relaxed);
+    bool done = planned && ti_instruction_graph_is_waiting(s->graph);
+    if (planned && !done) {
+        ti_lock_take(&rt->executing);
+        done = ti_ring_is_empty(&s->instructions) && ti_executor_incomplete(rt->executor) == 0;
+        ti_roles_leave_executor(rt);
     }
     ti_lock_drop(&rt->scheduling);
     return done;

@@ -537,6 +537,42 @@ static void a_busy_program_leaves_it_to_workers(void **state)
     assert_true(in_rounds < ROUNDS / 2);
 }
 
+/* Kernels that were short are not any more: others should run beside them. */
+static void lengthen(const tacit_launch *k)
+{
+    if (*(const int *)k->args) {
+        busy();
+        busy();
+    }
+    do_write(k);
+}
+
+static void long_kernels_are_left_to_workers(void **state)
+{
+    enum { ROUNDS = 4000, SHORT = 2000 };
+    (void)state;
+    const tacit_config config = { SHARED, .workers = 2 };
+    program p;
+    open_program(&p, &config, seed);
+    uint64_t before = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const int is_long = round >= SHORT;
+        before = round == SHORT ? ti_runtime_in_rounds(p.ctx->runtime) : before;
+        must(&p, tacit_submit(p.ctx, &(tacit_task){ .name = "lengthen",
+                                                    .range = TACIT_RANGE(p.items),
+                                                    .kernel.host = lengthen,
+                                                    TACIT_ARGS(is_long),
+                                                    .access = { tacit_read(p.x[0], tacit_one_to_one()),
+                                                                tacit_write(p.x[1], tacit_one_to_one()) } }));
+    }
+    for (size_t i = 0; i < p.items; i++) {
+        p.expected[1][i] = 5 * p.expected[0][i] + i;
+    }
+    const uint64_t in_rounds = close_program(&p);
+    print_message("%" PRIu64 " and %" PRIu64 "\n", before, in_rounds - before);
+    assert_true(in_rounds - before < SHORT / 2);
+}
+
 /* Two contexts take turns. */
 static void contexts_beside_each_other(void **state)
 {
@@ -563,6 +599,7 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(a_kernel_that_fails_ends_it),
                                         cmocka_unit_test(off_is_off),
                                         cmocka_unit_test(a_busy_program_leaves_it_to_workers),
+                                        cmocka_unit_test(long_kernels_are_left_to_workers),
                                         cmocka_unit_test(contexts_beside_each_other) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

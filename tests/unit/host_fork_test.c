@@ -149,7 +149,7 @@ static void parts_of_others_are_run(void **state)
         crew c;
         worker of[MAX_WORKERS];
         open_crew(&c, of, 4, threads);
-        run_kernels(&c, &random, threads == 1 ? -1 : 3);
+        run_kernels(&c, &random, 3);
         close_crew(&c);
     }
 }

@@ -37,8 +37,8 @@ typedef struct ti_refusal {
 } ti_refusal;
 const ti_refusal *ti_instruction_graph_refusal(const ti_instruction_graph *graph);
 
-/* Rounds that others carry out (run/round.h): whether a cycle begins with the next command, and which, as a number that
- * is never 0; so many instructions have come, in whole cycles. */
+/* Rounds that others carry out (run/round.h): which step of which cycle comes next, as a number that is never 0; 0:
+ * there is no cycle, or not everything has been compiled. So many instructions have come, in whole cycles. */
 uint64_t ti_instruction_graph_round(const ti_instruction_graph *graph);
 void ti_instruction_graph_pass(ti_instruction_graph *graph, uint64_t instructions);
 void ti_instruction_graph_release(ti_instruction_graph *graph, uint64_t executed);

@@ -267,13 +267,14 @@ static TI_NOINLINE void stop(ti_instruction_graph *graph)
 uint64_t ti_instruction_graph_round(const ti_instruction_graph *graph)
 {
     const ti_cycle *c = &graph->cycle;
-    return c->loop.phase == TI_LOOP_REPEATS && c->at == 0 && graph->window.command.count == 0 ? c->first : 0;
+    TI_ASSERT(c->at < MAX_STEPS);
+    return c->loop.phase == TI_LOOP_REPEATS && graph->window.command.count == 0 ? c->first * MAX_STEPS + c->at : 0;
 }
 
 void ti_instruction_graph_pass(ti_instruction_graph *graph, uint64_t instructions)
 {
     ti_cycle *c = &graph->cycle;
-    TI_ASSERT(c->loop.phase == TI_LOOP_REPEATS && c->at == 0 && instructions % c->length == 0);
+    TI_ASSERT(c->loop.phase == TI_LOOP_REPEATS && instructions % c->length == 0);
     c->rounds += instructions / c->length;
     c->shift += instructions;
     c->repeated += instructions;
