@@ -4,7 +4,7 @@
 #include "base/check.h"
 
 /* A round has so many tasks and horizons at most. */
-enum { MAX_STEPS = 4096 };
+enum { MAX_STEPS = TI_AGAIN_STEPS };
 
 static void clear(ti_round *r)
 {
