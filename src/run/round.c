@@ -13,8 +13,8 @@ enum { WORTH = 4, MAX_SKIPPED = 1023 };
 
 static bool is_looked_at(const ti_runtime *rt)
 {
-    return rt->dry || rt->trace.recorder || rt->purity || rt->bounds || rt->config.graph || rt->balance.measures ||
-           rt->tune.on || rt->system.record || rt->system.explain;
+    return rt->dry || rt->trace.recorder || rt->purity || rt->config.bounds_check || rt->config.graph ||
+           rt->balance.measures || rt->tune.on || rt->system.record || rt->system.explain;
 }
 
 /* Whether messages are so short that a thread may as well wait for them. */
