@@ -60,31 +60,48 @@ static void join(ti_round *r)
     TI_ASSERT((size_t)(box - r->box.data) == r->box.count);
 }
 
-/* Whether they are counted together: messages by peer and direction, and collectives. */
-static bool is_counted_with(const ti_instruction *a, const ti_instruction *b)
+/* What is counted together: messages by peer and direction, and collectives. */
+static uint64_t counted_as(const ti_instruction *i)
 {
-    return a->kind == b->kind && (a->kind == TI_INSTRUCTION_COLLECTIVE || a->as.transfer.peer == b->as.transfer.peer);
+    return i->kind == TI_INSTRUCTION_COLLECTIVE ? 0 : (uint64_t)i->kind << 32 | (uint32_t)i->as.transfer.peer;
+}
+
+/* Of the next one. */
+static uint64_t number_of(const ti_command_graph *graph, const ti_instruction *i)
+{
+    return i->kind == TI_INSTRUCTION_COLLECTIVE
+               ? ti_command_graph_next_collective(graph)
+               : ti_command_graph_next_message(graph, i->as.transfer.peer, i->kind == TI_INSTRUCTION_SEND);
+}
+
+/* There are few of them: two for each node of the machine. */
+static ti_round_count *count_of(ti_round *r, const ti_instruction *i)
+{
+    const uint64_t what = counted_as(i);
+    for (size_t k = 0; k < r->counts.count; k++) {
+        if (r->counts.data[k].what == what) {
+            return &r->counts.data[k];
+        }
+    }
+    ti_vec_push(&r->counts, ((ti_round_count){ .what = what }));
+    return &r->counts.data[r->counts.count - 1];
 }
 
 /* The numbers of the messages and collectives of the first round. */
 static void number(ti_runtime *rt)
 {
     ti_round *r = &rt->round;
-    const ti_command_graph *graph = rt->scheduler.commands;
+    ti_vec_clear(&r->counts);
+    for (size_t k = 0; k < r->instruction.count; k++) {
+        if (ti_round_talks(&r->instruction.data[k])) {
+            count_of(r, &r->instruction.data[k])->all++;
+        }
+    }
     for (size_t k = 0; k < r->instruction.count; k++) {
         const ti_instruction *i = &r->instruction.data[k];
-        uint64_t before = 0, all = 0;
-        for (size_t n = 0; ti_round_talks(i) && n < r->instruction.count; n++) {
-            const bool counts = is_counted_with(i, &r->instruction.data[n]);
-            before += counts && n < k;
-            all += counts;
-        }
-        if (all) {
-            const uint64_t next = i->kind == TI_INSTRUCTION_COLLECTIVE
-                                      ? ti_command_graph_next_collective(graph)
-                                      : ti_command_graph_next_message(graph, i->as.transfer.peer,
-                                                                      i->kind == TI_INSTRUCTION_SEND);
-            ti_round_number(&r->ops, k, next + before, all);
+        if (ti_round_talks(i)) {
+            ti_round_count *count = count_of(r, i);
+            ti_round_number(&r->ops, k, number_of(rt->scheduler.commands, i) + count->before++, count->all);
         }
     }
 }

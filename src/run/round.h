@@ -38,6 +38,11 @@ typedef struct ti_round_watch {
     int away;               /* measured ones in a row that were mostly spent elsewhere */
 } ti_round_watch;
 
+/* Messages to or from a node, or collectives: how many there are in a round; those before the one at hand. */
+typedef struct ti_round_count {
+    uint64_t what, all, before;
+} ti_round_count;
+
 typedef struct ti_round {
     bool off, always;
     _Atomic uint64_t kept; /* the number of the round that is kept, or 0; the rest of it: who has the scheduler role */
@@ -55,6 +60,7 @@ typedef struct ti_round {
     bool is_active;
     uint64_t since; /* shapes have gone away: rounds of earlier tasks are not used */
     ti_round_ops ops;
+    TI_VEC(ti_round_count) counts;
     size_t at;               /* the next step, while it is carried out */
     uint64_t rounds, passed; /* complete ones; tasks and horizons in all */
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */

@@ -23,6 +23,7 @@ void ti_round_fini(ti_round *r)
     ti_vec_fini(&r->combination);
     ti_vec_fini(&r->step);
     ti_vec_fini(&r->instruction);
+    ti_vec_fini(&r->counts);
     ti_round_ops_fini(&r->ops);
 }
 
