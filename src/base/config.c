@@ -143,8 +143,8 @@ static const row table[] = {
         TACIT_OVERLAP_AUTO, TACIT_OVERLAP_ON, TACIT_OVERLAP_OFF),
     WORDS("TACIT_ROUNDS", rounds, TACIT_ROUNDS_AUTO, "auto|on|off", "auto",
           "whether the program's thread carries out steady loops of tasks itself, and shares each kernel with the "
-          "workers, on one node: auto where kernels are short and the thread has little else to do, on whatever they "
-          "take",
+          "workers, on one node, or inline on nodes of one machine: auto where kernels are short and the thread has "
+          "little else to do, on whatever they take",
           TACIT_ROUNDS_AUTO, TACIT_ROUNDS_ON, TACIT_ROUNDS_OFF),
     TEXT("TACIT_BALANCE", balance,
          "off, auto, or weights of the nodes, and perhaps of their devices: 2,1,1 or 16:2=8+1,1,1/64:3,1,1", "off",
