@@ -66,12 +66,12 @@ bool ti_round_can(const ti_instruction *i)
  * workers, since others could run beside it. */
 static bool choose(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always)
 {
-    enum { SHORT_NS = 50 * 1000, WHOLE_NS = 600, WORTH_NS = 400 };
+    enum { SHORT_NS = 50 * 1000, WHOLE_NS = 600, WORTH_NS = 400, LONGER = 8 };
     ti_device *device = ex->is.device[0];
     const ti_device_kernel *k = &op->job->kernel;
     const bool may_cut = device->workers > 1 && ti_parts_most(k, device->workers) == device->workers;
     const uint64_t ns = device->workers > 1 ? ti_device_host_ns(device, k) : 1;
-    ops->ns += device->workers > 1 ? ns : 0;
+    ops->long_ns += device->workers > 1 ? TI_MIN(LONGER * ns, (uint64_t)(2 * SHORT_NS)) : 0;
     const uint64_t name = ti_hash_mix((uint64_t)(uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk));
     op->choice = ti_round_choices_add(&ex->choices, name, may_cut && (ns == 0 || ns >= WORTH_NS), may_cut);
     return k->host && (always || (ns > 0 && ns < (uint64_t)(may_cut ? SHORT_NS : WHOLE_NS)));
@@ -144,7 +144,7 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
                !ex->tap && !is->trace && !is->dry && !is->bounds && !is->busy && !is->purity;
     TI_ASSERT(ops->op.count == 0 && ops->args.count == 0);
     ops->self = self;
-    ops->ns = 0;
+    ops->long_ns = 0;
     for (size_t k = 0; k < count && can; k++) {
         ti_vec_push(&ops->op, (ti_round_op){ .instruction = &instruction[k] });
         can = prepare(ex, ops, &ops->op.data[k], always);

@@ -34,8 +34,8 @@ typedef struct ti_round_ops {
     TI_VEC(ti_round_op) op;
     TI_VEC(ti_round_bytes) args;
     TI_VEC(ti_block) block;
-    int self;    /* the worker that the caller is, or -1 */
-    uint64_t ns; /* that all kernels of a round take, as far as is known; 0: not */
+    int self;         /* the worker that the caller is, or -1 */
+    uint64_t long_ns; /* longer than all kernels of a round should take; 0: not known */
 } ti_round_ops;
 
 /* Whether instructions of this kind can be carried out so. */

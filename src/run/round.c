@@ -165,15 +165,15 @@ static bool begin(ti_runtime *rt)
 /* ---- how the thread spends its time */
 
 /* A round begins. False: the thread is mostly elsewhere, for longer than handing tasks over would take; or kernels take
- * far longer than was known, so that others might run beside them. */
+ * far longer than was known or is accepted, so that others might run beside them. */
 static bool watch(ti_round *r)
 {
-    enum { EVERY = 64, AWAY_NS = 1000, MAX_AWAY = 2, LONGER = 8 };
+    enum { EVERY = 64, AWAY_NS = 1000, MAX_AWAY = 2 };
     ti_round_watch *w = &r->watch;
     if (w->on) {
         const uint64_t outside = ti_clock_ns() - w->begun - w->inside, handing = AWAY_NS * r->step.count;
         const bool is_away = outside > w->inside / 3 && outside > handing,
-                   is_long = r->ops.ns && w->inside > LONGER * (r->ops.ns + handing);
+                   is_long = r->ops.long_ns && w->inside > r->ops.long_ns + 8 * handing;
         w->away = is_away || is_long ? w->away + 1 : 0;
     }
     w->on = r->rounds % EVERY < MAX_AWAY;
