@@ -25,11 +25,15 @@ static bool are_near(const ti_comm *comm)
 
 void ti_round_init(ti_runtime *rt)
 {
+    ti_round *r = &rt->round;
     const ti_system *s = &rt->system;
     const bool mode = rt->mode == TI_RUN_INLINE || s->num_nodes == 1;
-    rt->round.always = rt->config.rounds == TACIT_ROUNDS_ON;
-    rt->round.off = rt->config.rounds == TACIT_ROUNDS_OFF || is_looked_at(rt) || !mode || !are_near(rt->comm) ||
-                    s->devices != 1 || s->accelerators > 0 || s->memories != 1;
+    r->always = rt->config.rounds == TACIT_ROUNDS_ON;
+    r->rests = rt->config.rounds != TACIT_ROUNDS_OFF && !is_looked_at(rt) && !s->derive_always;
+    r->off = !r->rests || !mode || !are_near(rt->comm) || s->devices != 1 || s->accelerators > 0 || s->memories != 1;
+    if (s->num_nodes > 1) {
+        r->rests = rt->comm->ops->sum(rt->comm, r->rests) == s->num_nodes;
+    }
 }
 
 /* ---- a round begins */
@@ -304,32 +308,65 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
     return true;
 }
 
-/* In a loop of one node a wait need not be a point: so loops are found that go on behind it. */
-static bool rest_in_loop(ti_runtime *rt)
+/* ---- a wait */
+
+/* In a loop a wait need not be a point: so loops are found that go on behind it. All nodes must decide alike, which
+ * what they have submitted says; but not where tasks have been placed, of which some nodes know more than others. */
+static bool may_rest(const ti_runtime *rt)
 {
-    if (rt->round.off || rt->system.num_nodes > 1 || !ti_task_graph_is_in_loop(rt->tasks)) {
-        return false;
-    }
-    atomic_store_explicit(&rt->progress.awaits_all, true, memory_order_seq_cst);
-    ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
-    atomic_store_explicit(&rt->progress.awaits_all, false, memory_order_relaxed);
-    ti_lock_take(&rt->scheduling);
-    const bool all = !ti_instruction_graph_is_waiting(rt->scheduler.graph);
-    ti_lock_drop(&rt->scheduling);
-    return all;
+    const bool alike = rt->system.num_nodes == 1 || !atomic_load_explicit(&rt->progress.placed, memory_order_relaxed);
+    return rt->round.rests && alike && ti_task_graph_is_in_loop(rt->tasks);
 }
 
-/* Where several nodes plan alike, a wait is a step. */
+static void note_rest(ti_runtime *rt)
+{
+    if (rt->agreement) {
+        ti_agreement_note_call(rt->agreement, TI_SUBMITTED_WAIT, 0, 0, 0);
+    }
+}
+
+/* All that is planned; false: some of it will only be with what comes next. */
+static bool await_all(ti_runtime *rt)
+{
+    bool holds;
+    atomic_store_explicit(&rt->progress.awaits_all, true, memory_order_seq_cst);
+    ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
+    ti_lock_take(&rt->scheduling);
+    holds = ti_command_graph_holds(rt->scheduler.commands);
+    const bool closes = !holds && ti_instruction_graph_is_waiting(rt->scheduler.graph);
+    if (closes) {
+        ti_scheduler_close(&rt->scheduler);
+    }
+    ti_lock_drop(&rt->scheduling);
+    if (closes) {
+        ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
+    }
+    atomic_store_explicit(&rt->progress.awaits_all, false, memory_order_relaxed);
+    return !holds;
+}
+
+static bool rest_in_loop(ti_runtime *rt)
+{
+    if (!may_rest(rt) || !await_all(rt)) {
+        return false;
+    }
+    note_rest(rt);
+    return true;
+}
+
+/* Where a wait is a step, it is one of the tasks. */
 static bool rest_in_round(ti_runtime *rt)
 {
     ti_round *r = &rt->round;
     const bool is_step = is_next(rt, TI_TASK_EPOCH, NULL);
-    if (!is_step && rt->system.num_nodes > 1) {
+    if (!is_step && !may_rest(rt)) {
         ti_round_catch_up(rt);
         return false;
     }
-    if (rt->agreement) {
+    if (is_step && rt->agreement) {
         note(rt, &r->step.data[r->at], NULL);
+    } else {
+        note_rest(rt);
     }
     await_messages(rt);
     ti_executor_rest_round(rt->executor);

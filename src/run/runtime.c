@@ -717,6 +717,7 @@ void ti_runtime_divert(ti_runtime *rt, ti_runtime_taker *take, void *user, bool 
 {
     ti_round_catch_up(rt);
     rt->round.off = true;
+    rt->round.rests = false;
     rt->take = take;
     rt->take_user = user;
     rt->briefs = has_briefs(rt) && (take ? briefs : looks_at_none(rt));

@@ -118,6 +118,14 @@ static void plan(ti_scheduler *s, const ti_task *task)
     }
 }
 
+void ti_scheduler_close(ti_scheduler *s)
+{
+    if (ti_instruction_graph_is_waiting(s->graph)) {
+        take_batch(s, ti_instruction_graph_close(s->graph));
+        pass_on(s);
+    }
+}
+
 /* Nothing more has come for a while: what was kept back should run. */
 static bool close_if_idle(ti_scheduler *s)
 {
@@ -129,8 +137,7 @@ static bool close_if_idle(ti_scheduler *s)
     if (now - s->idle_since < s->patience) {
         return false;
     }
-    take_batch(s, ti_instruction_graph_close(s->graph));
-    pass_on(s);
+    ti_scheduler_close(s);
     return true;
 }
 

@@ -43,6 +43,9 @@ void ti_scheduler_fini(ti_scheduler *s);
 /* Plan up to `budget` tasks. `executed` is the id of the last executed point. Returns whether something happened. */
 bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
 
+/* All tasks have been planned. Close the window of instructions, if one is open. */
+void ti_scheduler_close(ti_scheduler *s);
+
 /* All up to the point with this id has been executed: recycle what nobody refers to any more. */
 void ti_scheduler_release(ti_scheduler *s, uint64_t executed);
 

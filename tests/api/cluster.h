@@ -38,6 +38,7 @@ typedef void cluster_program(tacit_context *ctx, void *user);
 typedef struct cluster {
     int nodes;
     const tacit_config *config; /* or NULL */
+    const tacit_config *last;   /* of the last node, or NULL: as the others */
     size_t eager;               /* of the network: messages up to this size complete at once */
     size_t early;               /* bytes to one peer for which no receive is known; 0: 1 MiB */
     uint64_t shake;             /* seed for delays and reordering; 0: none */
@@ -71,7 +72,7 @@ static inline void *cluster_main(void *user)
     const cluster_member *self = user;
     const cluster *c = self->cluster;
     tacit_context *ctx;
-    tacit_config config = cluster_config(c->config);
+    tacit_config config = cluster_config(c->last && self->node == c->nodes - 1 ? c->last : c->config);
     ti_comm *comm = local_comm_create(self->hub, self->node);
     comm->local_nodes = c->machines ? 1 : comm->local_nodes;
     comm->local_node = c->machines ? 0 : comm->local_node;

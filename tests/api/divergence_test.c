@@ -48,6 +48,7 @@ typedef enum way {
     WAY_FENCE_BOX,
     WAY_FENCE_FOR_WAIT,
     WAY_EXTRA_FENCE,
+    WAY_EXTRA_WAIT,
     WAY_MAPPER_CREATED,
     WAY_USER_OPERATOR,
     WAY_ITEM_WEIGHTS,
@@ -94,6 +95,7 @@ static const char *const expected[WAYS] = {
         "node ODD read buffer 'A' [0,5) by a fence where node EVEN read buffer 'A' [0,4) by a fence|the box",
     [WAY_FENCE_FOR_WAIT] = "node ODD called tacit_wait where node EVEN read buffer 'A' [0,4) by a fence",
     [WAY_EXTRA_FENCE] = "node ODD read buffer 'A' [0,1) by a fence where node EVEN submitted task",
+    [WAY_EXTRA_WAIT] = "node ODD called tacit_wait where node EVEN submitted task|'smooth'",
     [WAY_MAPPER_CREATED] = "node ODD created the mapper 0 where node EVEN submitted task",
     [WAY_USER_OPERATOR] = "created the operator 0|the properties",
     [WAY_ITEM_WEIGHTS] = "differ in the hints for the split",
@@ -246,6 +248,8 @@ static tacit_status other_calls(state *st, bool turn)
                               &(tacit_task){ .name = "extra", .range = TACIT_RANGE(N), .kernel = { .host = nothing } });
     } else if (turn && is(st, WAY_EXTRA_FENCE)) {
         status = tacit_fence_read(st->ctx, st->a, tacit_box1(0, 1), out);
+    } else if (turn && is(st, WAY_EXTRA_WAIT)) {
+        status = tacit_wait(st->ctx);
     } else if (turn && is(st, WAY_DESTROYED)) {
         status = tacit_buffer_destroy(st->ctx, st->c);
     } else if (turn && (is(st, WAY_RESIZED) || st->variant->way == WAY_RESIZED_DIFFERS)) {

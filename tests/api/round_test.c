@@ -385,9 +385,11 @@ static void random_loops(void **state)
 
 /* ---- several nodes: the same, where messages are short */
 
+enum { ROUNDS_OF_NODES = 600, WAITS_EACH = 20, WAITS = 4 * ROUNDS_OF_NODES / WAITS_EACH };
+
 typedef struct nodes_run {
     uint64_t number;
-    _Atomic uint64_t in_rounds;
+    _Atomic uint64_t in_rounds, tasks;
 } nodes_run;
 
 static void loops_of_a_node(tacit_context *ctx, void *user)
@@ -401,6 +403,19 @@ static void loops_of_a_node(tacit_context *ctx, void *user)
     run->in_rounds += check_program(&p);
 }
 
+static void run_nodes(nodes_run *run, int nodes, const tacit_config *config, size_t count)
+{
+    for (size_t m = 0; m < count * EFFORT(3, 1); m++) {
+        run->number++;
+        cluster_run(&(cluster){ .nodes = nodes,
+                                .config = &config[m % count],
+                                .shake = m % 3 ? run->number : 0,
+                                .eager = m % 2 ? 100 : 0,
+                                .program = loops_of_a_node,
+                                .user = run });
+    }
+}
+
 static void random_loops_of_nodes(void **state)
 {
     static const tacit_config inlined[] = {
@@ -410,22 +425,72 @@ static void random_loops_of_nodes(void **state)
         { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .divergence = TACIT_DIVERGENCE_OFF },
         { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .collectives = TACIT_COLLECTIVES_DISCOVER },
     };
+    static const tacit_config others[] = {
+        { SHARED, .workers = 2 },
+        { .progress = TACIT_PROGRESS_THREAD, .workers = 2, .horizon_step = 2 },
+        { SHARED, .workers = 1, .latency = "halo:3" },
+        { SHARED, .workers = 2, .collectives = TACIT_COLLECTIVES_LOOKAHEAD, .horizon_step = 7 },
+        { SHARED, .workers = 2, .lookahead = TACIT_LOOKAHEAD_OFF, .run_ahead = 1 },
+    };
     nodes_run run = { .number = seed };
     (void)state;
     for (int nodes = 2; nodes <= 5; nodes++) {
-        uint64_t before = run.in_rounds;
-        for (size_t m = 0; m < TI_COUNT(inlined) * EFFORT(3, 1); m++) {
-            run.number++;
-            cluster_run(&(cluster){ .nodes = nodes,
-                                    .config = &inlined[m % TI_COUNT(inlined)],
-                                    .shake = m % 3 ? run.number : 0,
-                                    .eager = m % 2 ? 100 : 0,
-                                    .program = loops_of_a_node,
-                                    .user = &run });
-        }
+        const uint64_t before = run.in_rounds;
+        run_nodes(&run, nodes, inlined, TI_COUNT(inlined));
         print_message("%d nodes: %" PRIu64 " tasks\n", nodes, run.in_rounds - before);
+        run_nodes(&run, nodes, others, TI_COUNT(others));
     }
     assert_true(run.in_rounds > 0);
+}
+
+/* How many tasks there are in the end, waits among them, if they are points. */
+static void wait_in_a_loop(tacit_context *ctx, void *user)
+{
+    nodes_run *run = user;
+    program p;
+    start_program(&p, ctx, run->number);
+    const step steps[] = { { .kind = MIX, .a = 0, .b = 1, .args = 1 },
+                           { .kind = SUM, .a = 1 },
+                           { .kind = MIX, .a = 1, .b = 0 },
+                           { .kind = READ_SUM } };
+    for (int round = 0; round < ROUNDS_OF_NODES; round++) {
+        for (size_t s = 0; s < TI_COUNT(steps); s++) {
+            run_step(&p, &steps[s]);
+            if (round % WAITS_EACH == (int)s) {
+                must(&p, tacit_wait(p.ctx));
+            }
+        }
+    }
+    run->tasks = ti_runtime_tasks(ctx->runtime);
+    run->in_rounds += check_program(&p);
+}
+
+/* Once the loop is known a wait is no task any more; where a node does not look for loops, it is one on all of them. */
+static void waits_in_loops_are_no_points(void **state)
+{
+    static const tacit_config configs[] = {
+        { .threads = TACIT_THREADS_INLINE },
+        { SHARED, .workers = 2 },
+        { .progress = TACIT_PROGRESS_THREAD, .workers = 1 },
+    }, odd[] = {
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_OFF },
+        { .threads = TACIT_THREADS_INLINE, .bounds_check = 1 },
+    };
+    (void)state;
+    for (size_t m = 0; m < TI_COUNT(configs); m++) {
+        uint64_t least = 0;
+        for (size_t last = 0; last <= TI_COUNT(odd); last++) {
+            nodes_run run = { .number = seed + m };
+            cluster_run(&(cluster){ .nodes = 2 + (int)m,
+                                    .config = &configs[m],
+                                    .last = last ? &odd[last - 1] : NULL,
+                                    .program = wait_in_a_loop,
+                                    .user = &run });
+            print_message("%zu, %zu: %" PRIu64 " tasks\n", m, last, run.tasks);
+            assert_true(last ? run.tasks > least + WAITS / 4 : run.tasks > 0);
+            least = last ? least : run.tasks;
+        }
+    }
 }
 
 /* Nothing else comes: all but the first few hundred tasks. */
@@ -596,6 +661,7 @@ int main(int argc, char **argv)
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_loops),
                                         cmocka_unit_test(random_loops_of_nodes),
+                                        cmocka_unit_test(waits_in_loops_are_no_points),
                                         cmocka_unit_test(most_tasks_of_a_loop),
                                         cmocka_unit_test(a_kernel_that_fails_ends_it),
                                         cmocka_unit_test(off_is_off),

@@ -436,6 +436,15 @@ bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number
     return c->loop.phase == TI_LOOP_REPEATS && c->task.count == 0 && c->number == number;
 }
 
+bool ti_command_graph_holds(const ti_command_graph *graph)
+{
+    const ti_command_cycle *c = &graph->cycle;
+    if (c->loop.phase == TI_LOOP_REPEATS) {
+        return c->task.count > 0 && !c->step.data[c->task.count - 1].rests;
+    }
+    return !rests(graph) || !is_plain(graph);
+}
+
 uint64_t ti_command_graph_next_message(const ti_command_graph *graph, int peer, bool is_send)
 {
     return ti_peer_next(is_send ? &graph->sent : &graph->received, peer);
