@@ -70,18 +70,25 @@ static void start_trial(ti_round_choices *c)
     }
 }
 
-static bool is_better(const ti_round_choices *c)
+/* Of the pairs so far. */
+static uint32_t worse_ones(const ti_round_choices *c)
 {
-    int better = 0;
-    for (int p = 0; p < TI_ROUND_PAIRS; p++) {
-        better += c->ns[1][p] * 100 < c->ns[0][p] * (100 - GAIN);
+    uint32_t worse = 0;
+    for (uint32_t p = 0; p < c->blocks / 2; p++) {
+        worse += c->ns[1][p] * 100 >= c->ns[0][p] * (100 - GAIN);
     }
-    return better >= TI_ROUND_PAIRS - 1;
+    return worse;
+}
+
+/* It must be better in all pairs but one, so it ends with the second that is worse. */
+static bool is_decided(const ti_round_choices *c)
+{
+    return c->blocks == 2 * TI_ROUND_PAIRS || (c->blocks % 2 == 0 && worse_ones(c) > 1);
 }
 
 static void end_trial(ti_round_choices *c)
 {
-    if (is_better(c)) {
+    if (worse_ones(c) <= 1) {
         c->gained = true;
         for (size_t i = 0; i < c->choice.count; i++) {
             ti_round_choice *is = &c->choice.data[i];
@@ -108,10 +115,11 @@ void ti_round_choices_next(ti_round_choices *c, uint64_t now)
     c->begun = now;
     if (is_measured && c->trial) {
         c->ns[c->blocks & 1][c->blocks / 2] = ns;
-        if (++c->blocks < 2 * TI_ROUND_PAIRS) {
-            set_trial(c, c->blocks & 1 ? c->trial : 0);
-        } else {
+        c->blocks++;
+        if (is_decided(c)) {
             end_trial(c);
+        } else {
+            set_trial(c, c->blocks & 1 ? c->trial : 0);
         }
     } else if (is_measured && ns < BLOCK_NS && c->size < MAX_SIZE) {
         c->size *= 2;

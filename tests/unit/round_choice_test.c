@@ -132,6 +132,27 @@ static void it_is_tried_again(void **state)
     ti_round_choices_fini(&c);
 }
 
+/* What is worse is given up soon: of some hundred blocks all but a few are as they were. */
+static void what_is_worse_is_given_up(void **state)
+{
+    enum { US = 1000 };
+    (void)state;
+    ti_round_choices c = { .trial = 0 };
+    machine m = { .moves = 0 };
+    for (int k = 0; k < KERNELS; k++) {
+        m.cut[k] = 100 * US;
+        m.whole[k] = 200 * US;
+    }
+    begin(&m, &c, true);
+    const uint64_t begun = m.clock;
+    run_rounds(&m, &c, 100);
+    expect(&c, (1 << KERNELS) - 1);
+    /* Two blocks of a round each with all whole, and two with each of them. */
+    const uint64_t lost = 2 * KERNELS * 100 * US + 2 * KERNELS * 100 * US;
+    assert_int_equal(m.clock - begun, 100 * KERNELS * 100 * US + lost);
+    ti_round_choices_fini(&c);
+}
+
 /* What must be as it is stays, and what is known of others holds when they come again. */
 static void some_have_no_choice(void **state)
 {
@@ -155,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(each_finds_its_own), cmocka_unit_test(all_change_together),
                                         cmocka_unit_test(little_changes_nothing), cmocka_unit_test(it_is_tried_again),
+                                        cmocka_unit_test(what_is_worse_is_given_up),
                                         cmocka_unit_test(some_have_no_choice) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
