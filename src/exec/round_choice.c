@@ -4,8 +4,9 @@
 #include "base/check.h"
 
 /* A block takes so many nanoseconds at least, and a trial must be better by so many hundredths. Blocks between trials,
- * doubled so many times at most. */
-enum { BLOCK_NS = 200 * 1000, GAIN = 2, REST = 128, MAX_DOUBLINGS = 6, MAX_SIZE = 1 << 20 };
+ * doubled so many times at most. Blocks as long as this are tried after a rest only: a trial of them takes so long that
+ * the loop may have ended before that has paid. */
+enum { BLOCK_NS = 200 * 1000, GAIN = 2, REST = 128, MAX_DOUBLINGS = 6, MAX_SIZE = 1 << 20, LONG_NS = 800 * 1000 };
 
 void ti_round_choices_fini(ti_round_choices *c)
 {
@@ -105,6 +106,7 @@ void ti_round_choices_begin(ti_round_choices *c)
     c->size = 1;
     c->left = c->begun = 0;
     c->fruitless = 0;
+    c->rested = false;
 }
 
 void ti_round_choices_next(ti_round_choices *c, uint64_t now)
@@ -123,6 +125,10 @@ void ti_round_choices_next(ti_round_choices *c, uint64_t now)
         }
     } else if (is_measured && ns < BLOCK_NS && c->size < MAX_SIZE) {
         c->size *= 2;
+    } else if (is_measured && ns >= LONG_NS && !c->rested) {
+        c->rested = true;
+        c->begun = 0;
+        c->left = REST;
     } else if (is_measured) {
         c->gained = false;
         start_trial(c);

@@ -25,6 +25,7 @@ typedef struct ti_round_choices {
     uint32_t blocks; /* of the trial so far */
     size_t trial;    /* 0: nothing is tried; else 1 + which */
     bool gained;     /* since the first trial */
+    bool rested;     /* long ones have been left as they are for a while */
     uint32_t fruitless;
 } ti_round_choices; /* a zeroed one is fresh */
 

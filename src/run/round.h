@@ -45,7 +45,7 @@ typedef struct ti_round_count {
 
 typedef struct ti_round {
     bool off, always;
-    bool rests; /* waits in loops need be no points */
+    bool rests;            /* waits in loops need be no points */
     _Atomic uint64_t kept; /* the number of the round that is kept, or 0; the rest of it: who has the scheduler role */
     bool records;
     uint64_t number; /* ti_task::again of its first task */

@@ -81,10 +81,10 @@ static void take_batch(ti_scheduler *s, ti_instruction_batch batch)
 
 /* The step of a cycle of the instruction graph that comes with the task, if that begins a round of a steady loop; else
  * 0. */
-static uint64_t begins_cycle(const ti_scheduler *s, const ti_task *task)
+static uint64_t begins_cycle(ti_scheduler *s, const ti_task *task)
 {
     const bool begins = task->kind != TI_TASK_BRIEF && task->again && task->again % TI_AGAIN_STEPS == 0 &&
-                        ti_command_graph_is_at_round(s->commands, task->again);
+                        ti_command_graph_comes_to_round(s->commands, task->again);
     return begins ? ti_instruction_graph_round(s->graph) : 0;
 }
 

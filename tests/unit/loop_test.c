@@ -185,6 +185,62 @@ static void short_loops_do_not_hide_long_rounds(void **state)
     }
 }
 
+/* A stage that records and repeats what is found, as cycles do: how many segments come until a round of `wanted` of
+ * them is recorded. */
+static uint64_t until_repeated(const uint64_t *word, uint64_t count, size_t wanted)
+{
+    enum { WORTH = 2 };
+    ti_loop *l = TI_NEW(ti_loop);
+    uint64_t recorded_from = 0, found = count;
+    for (uint64_t i = 0; i < count && found == count;) {
+        end(l, word[i++]);
+        size_t round = l->phase == TI_LOOP_LOOKS ? ti_loop_round(l) : 0;
+        if (!round) {
+            continue;
+        }
+        if (round % wanted == 0) {
+            found = i;
+        }
+        l->phase = TI_LOOP_RECORDS;
+        recorded_from = i;
+        for (size_t k = 0; k < round && i < count; k++) {
+            end(l, word[i++]);
+        }
+        uint64_t repeated = 0;
+        l->phase = TI_LOOP_REPEATS;
+        while (i < count && word[i] == word[recorded_from + repeated % round]) {
+            repeated++;
+            i++;
+        }
+        ti_loop_give_up(l, repeated / round >= WORTH);
+        ti_loop_go_on(l, repeated);
+    }
+    ti_loop_fini(l);
+    TI_DELETE(l);
+    return found;
+}
+
+/* Solutions by iterations: a start and some iterations of three tasks, with a horizon after every four tasks. A solution
+ * need not be whole segments, so several of them are a round. */
+static void solutions_are_found(void **state)
+{
+    (void)state;
+    enum { PER_SEGMENT = 4, ROUNDS = 12 };
+    static uint64_t word[TI_LOOP_SEGMENTS * ROUNDS];
+    for (uint64_t iterations = 2; iterations <= 60; iterations++) {
+        const uint64_t tasks = 1 + 3 * iterations;
+        const size_t wanted = (size_t)(tasks % 4 == 0 ? tasks / 4 : tasks % 2 == 0 ? tasks / 2 : tasks);
+        const uint64_t count = ROUNDS * wanted;
+        for (uint64_t i = 0; i < count; i++) {
+            word[i] = 0;
+            for (uint64_t t = PER_SEGMENT * i; t < PER_SEGMENT * (i + 1); t++) {
+                word[i] = 10 * word[i] + (t % tasks ? 1 + t % tasks % 3 : 9);
+            }
+        }
+        assert_true(until_repeated(word, count, wanted) <= 2 * wanted + wanted / 3 + 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +251,7 @@ int main(void)
         cmocka_unit_test(failures_pause),
         cmocka_unit_test(loops_in_loops_are_found),
         cmocka_unit_test(short_loops_do_not_hide_long_rounds),
+        cmocka_unit_test(solutions_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,8 @@ void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task)
 /* Rounds that others carry out (run/round.h): whether the round with this number begins with the next task; so many
  * tasks and horizons have come in whole rounds, with so many commands. */
 bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number);
+/* The same, when that task is about to be added: the round before it may be the recorded one. */
+bool ti_command_graph_comes_to_round(ti_command_graph *graph, uint64_t number);
 /* Whether tasks have come that are not planned before others come; the same on all nodes. */
 bool ti_command_graph_holds(const ti_command_graph *graph);
 /* The numbers of the next message to or from a node, and of the next collective. */

@@ -307,6 +307,16 @@ static void plan_again(ti_command_graph *graph, size_t from, size_t to)
     TI_ASSERT(is_plain(graph) && graph->newest_point < id); /* none of these was a point */
 }
 
+/* Another task comes, or somebody looks. If that is too soon, it is no fault of this stage: the next round is recorded
+ * again. */
+static void end_early(ti_command_cycle *c)
+{
+    if (c->loop.phase == TI_LOOP_REPEATS && c->rounds >= WORTH) {
+        ti_loop_give_up(&c->loop, true);
+    }
+    c->loop.phase = TI_LOOP_LOOKS;
+}
+
 static TI_NOINLINE void stop(ti_command_graph *graph)
 {
     ti_command_cycle *c = &graph->cycle;
@@ -316,7 +326,7 @@ static TI_NOINLINE void stop(ti_command_graph *graph)
     while (rested > 0 && !c->step.data[rested - 1].rests) {
         rested--;
     }
-    ti_loop_give_up(&c->loop, c->rounds >= WORTH);
+    end_early(c);
     for (size_t i = 0; i < (rested ? c->step.data[rested - 1].left + c->step.data[rested - 1].lefts : 0); i++) {
         give_back(&c->left.data[i]);
     }
@@ -329,7 +339,7 @@ void ti_command_cycle_skip(ti_command_graph *graph)
     if (c->loop.phase == TI_LOOP_REPEATS) {
         stop(graph);
     } else if (c->loop.phase == TI_LOOP_RECORDS) {
-        ti_loop_give_up(&c->loop, false);
+        end_early(c);
     }
 }
 
@@ -436,6 +446,14 @@ bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number
     return c->loop.phase == TI_LOOP_REPEATS && c->task.count == 0 && c->number == number;
 }
 
+bool ti_command_graph_comes_to_round(ti_command_graph *graph, uint64_t number)
+{
+    if (graph->cycle.loop.phase == TI_LOOP_RECORDS && graph->cycle.number == number) {
+        finish_recording(graph);
+    }
+    return ti_command_graph_is_at_round(graph, number);
+}
+
 bool ti_command_graph_holds(const ti_command_graph *graph)
 {
     const ti_command_cycle *c = &graph->cycle;
@@ -519,7 +537,7 @@ bool ti_command_cycle_take(ti_command_graph *graph, const ti_task *task)
         if (again == c->number + c->step.count) {
             ti_vec_push(&c->task, task);
         } else {
-            ti_loop_give_up(&c->loop, false);
+            end_early(c);
         }
     }
     return false;

@@ -1,10 +1,12 @@
 /* Whether a stage goes round in a loop: see loop.h.
  *
  * Equal segments in a row are a stretch. Of each stretch it is known which earlier one last had the same segments and
- * as many of them, and of that one the same: a chain. Walking along this chain finds all distances at which the latest
- * stretch repeats an earlier one. If the last n stretches or more each repeat the one n before them, n stretches are a
- * round. If several n qualify, it is the one that has repeated for longest: a loop inside another one stops repeating
- * when the outer loop goes on. If none does, a few equal segments in a row are a round of one segment. */
+ * as many of them, and of that one the same: a chain. Walking along this chain finds distances at which the latest
+ * stretch repeats an earlier one. From then on each stretch is compared with the one so far before it, until one
+ * differs. If the last n stretches or more each repeat the one n before them, n stretches are a round. If several n
+ * qualify, it is the one that has repeated for longest: a loop inside another one stops repeating when the outer loop
+ * goes on, with something that comes once in each of its rounds, so that its distance is found there. If none does, a
+ * few equal segments in a row are a round of one segment. */
 #include "plan/track/loop.h"
 
 /* Segments that are not looked at after a failure: as many as the round had, or this, and each time twice as many. */
@@ -19,7 +21,7 @@ enum { FIRST_SEGMENTS = 256, PATIENCE = 2 };
 
 static size_t bytes_of(size_t most)
 {
-    return (most + 1) * (sizeof(ti_loop_stretch) + sizeof(ti_loop_run) + sizeof(uint64_t));
+    return (most + 1) * (sizeof(ti_loop_stretch) + sizeof(uint64_t));
 }
 
 void ti_loop_fini(ti_loop *l)
@@ -28,13 +30,12 @@ void ti_loop_fini(ti_loop *l)
     ti_free(l->kept, l->most ? bytes_of(l->most) : 0);
 }
 
-/* All three in one piece. */
+/* Both in one piece. */
 static void set_memory(ti_loop *l, size_t most)
 {
     l->most = most;
     l->kept = ti_alloc_zero(bytes_of(most));
-    l->run = (ti_loop_run *)(void *)(l->kept + most + 1);
-    l->past = (uint64_t *)(void *)(l->run + most + 1);
+    l->past = (uint64_t *)(void *)(l->kept + most + 1);
 }
 
 /* Look for longer rounds, among what is known. */
@@ -50,9 +51,6 @@ static TI_NOINLINE void grow(ti_loop *l)
     for (uint64_t n = end - TI_MIN(end, old.most + 1); old.most && n < end; n++) {
         l->kept[n % (l->most + 1)] = old.kept[n % (old.most + 1)];
     }
-    for (size_t d = 0; old.most && d <= old.most; d++) {
-        l->run[d] = old.run[d];
-    }
     ti_free(old.kept, old.most ? bytes_of(old.most) : 0);
 }
 
@@ -66,15 +64,47 @@ static inline ti_loop_stretch *stretch_at(ti_loop *l, uint64_t number)
     return &l->kept[number % (l->most + 1)];
 }
 
-/* The stretch is like the one `distance` before it. */
-static void extend(ti_loop *l, uint64_t number, size_t distance)
+/* Whether the latest stretch, which has ended, is like the one so many before it. */
+static bool is_like(ti_loop *l, uint64_t number, uint64_t distance)
 {
-    ti_loop_run *run = &l->run[distance];
-    run->length = run->length && run->end + 1 == number ? run->length + 1 : 1;
-    run->end = number;
-    if (run->length >= distance && (!l->distance || run->length > l->run[l->distance].length)) {
-        l->distance = distance;
+    const ti_loop_stretch *s = stretch_at(l, number), *before = stretch_at(l, number - distance);
+    return distance <= TI_MIN(number, (uint64_t)l->most) && before->number == number - distance + 1 &&
+           before->key == s->key;
+}
+
+/* Those that go on. */
+static void follow_runs(ti_loop *l, uint64_t number)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < l->runs; i++) {
+        if (is_like(l, number, l->run[i].distance)) {
+            l->run[left] = l->run[i];
+            l->run[left++].length++;
+        }
     }
+    l->runs = left;
+}
+
+static void add_run(ti_loop *l, uint64_t distance)
+{
+    bool is_known = l->runs == TI_LOOP_RUNS;
+    for (size_t i = 0; i < l->runs && !is_known; i++) {
+        is_known = l->run[i].distance == distance;
+    }
+    if (!is_known) {
+        l->run[l->runs++] = (ti_loop_run){ distance, 1 };
+    }
+}
+
+/* The distance of the longest run that is a round at least, or 0. */
+static size_t find_distance(const ti_loop *l)
+{
+    const ti_loop_run *longest = NULL;
+    for (size_t i = 0; i < l->runs; i++) {
+        const ti_loop_run *r = &l->run[i];
+        longest = r->length >= r->distance && (!longest || r->length > longest->length) ? r : longest;
+    }
+    return longest ? (size_t)longest->distance : 0;
 }
 
 /* The latest stretch has all its segments. */
@@ -86,11 +116,12 @@ static void close_stretch(ti_loop *l)
     uint64_t *newest = ti_map_at(&l->newest, s->key);
     uint64_t before = s->before = *newest;
     s->number = *newest = number + 1;
-    l->distance = 0;
+    follow_runs(l, number);
     for (int walk = 0; walk < MAX_WALK && before && number - (before - 1) <= l->most; walk++) {
-        extend(l, number, number - (before - 1));
+        add_run(l, number - (before - 1));
         before = stretch_at(l, before - 1)->before;
     }
+    l->distance = find_distance(l);
 }
 
 /* It is known from now on, instead of the oldest one. */
@@ -139,7 +170,10 @@ void ti_loop_end_segment(ti_loop *l)
 
 size_t ti_loop_round(ti_loop *l)
 {
-    if (!l->round || l->segments < l->next_try) {
+    if (l->round > l->failed) {
+        l->more = 0;
+        l->failures = 0;
+    } else if (!l->round || l->segments < l->next_try) {
         return 0;
     }
     const size_t all = l->round * (1 + l->more);
@@ -155,7 +189,8 @@ bool ti_loop_begin_round(ti_loop *l)
 void ti_loop_forget(ti_loop *l)
 {
     l->segments++;
-    l->stretches++; /* runs end */
+    l->stretches++;
+    l->runs = 0;
     l->is_open = false;
     l->distance = 0;
     l->hash = 0;
@@ -171,7 +206,9 @@ void ti_loop_give_up(ti_loop *l, bool was_worth)
     l->phase = TI_LOOP_LOOKS;
     l->more = was_worth ? l->more : (l->more + 1) % MAX_ROUNDS;
     l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
-    l->next_try = was_worth ? 0 : l->segments + (backoff << l->failures);
+    const size_t others = l->segments < l->next_try ? l->failed : 0;
+    l->failed = was_worth ? 0 : TI_MAX(l->recorded, others);
+    l->next_try = was_worth ? 0 : TI_MAX(l->segments + (backoff << l->failures), l->next_try);
 }
 
 /* A short loop inside a long one is repeated, too: what counts is how much is. One of equal segments is no obstacle. */

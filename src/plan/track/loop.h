@@ -6,8 +6,8 @@
 
 #include "base/map.h"
 
-/* Segments of a round at most. */
-enum { TI_LOOP_SEGMENTS = 1024 };
+/* Segments of a round at most; distances at which stretches repeat. */
+enum { TI_LOOP_SEGMENTS = 1024, TI_LOOP_RUNS = 16 };
 
 typedef enum ti_loop_phase { TI_LOOP_LOOKS, TI_LOOP_RECORDS, TI_LOOP_REPEATS } ti_loop_phase;
 
@@ -18,9 +18,9 @@ typedef struct ti_loop_stretch {
     uint64_t before, number;     /* 1 + that of the latest one with an equal key, or 0; 1 + its own, or 0 if open */
 } ti_loop_stretch;
 
+/* The latest `length` stretches were like the ones `distance` before them. */
 typedef struct ti_loop_run {
-    uint64_t end; /* number of the last of `length` stretches in a row that were like the one so many before */
-    uint64_t length;
+    uint64_t distance, length;
 } ti_loop_run;
 
 typedef struct ti_loop {
@@ -30,17 +30,19 @@ typedef struct ti_loop {
     size_t most;           /* segments of a round for now: more are looked for where none is found. Of these, */
     uint64_t *past;        /* and one more: hashes of the latest, by number */
     ti_loop_stretch *kept; /* likewise: the latest, by number */
-    ti_loop_run *run;      /* likewise: by distance in stretches */
-    uint64_t found;        /* segments when more were looked for, and two for each that has been repeated since */
-    uint64_t stretches;    /* that have ended; those in a row that are alike are one */
-    bool is_open;          /* and there is one more */
-    ti_map newest;         /* by key, of those that are kept: 1 + number of the latest one */
-    size_t distance;       /* stretches of a round in which the latest is, or 0 */
-    size_t round;          /* segments of the round that may be recorded now, or 0 */
-    size_t recorded;       /* of the latest one that was worth a try; 0: not known */
-    size_t more;       /* rounds beside the first that are recorded as one: what is known may need several to repeat */
-    uint64_t next_try; /* segment from which on a round may be recorded */
-    int failures;      /* since one was worth it */
+    ti_loop_run run[TI_LOOP_RUNS];
+    size_t runs;
+    uint64_t found;     /* segments when more were looked for, and two for each that has been repeated since */
+    uint64_t stretches; /* that have ended; those in a row that are alike are one */
+    bool is_open;       /* and there is one more */
+    ti_map newest;      /* by key, of those that are kept: 1 + number of the latest one */
+    size_t distance;    /* stretches of a round in which the latest is, or 0 */
+    size_t round;       /* segments of the round that may be recorded now, or 0 */
+    size_t recorded;    /* of the latest one that was worth a try; 0: not known */
+    size_t more;        /* rounds beside it that are recorded as one: what is known may need several to repeat */
+    uint64_t next_try;  /* segment from which on a round may be recorded that is not longer than */
+    size_t failed;      /* the longest that was of no use, of those that have to wait */
+    int failures;       /* since one was worth it */
 } ti_loop;
 
 void ti_loop_fini(ti_loop *loop);
