@@ -27,7 +27,7 @@ enum {
     NOW_AND_THEN = 4,
     SELDOM = 16,
     FOLLOWERS = 2,
-    MAX_WHOLE = 1024, /* have their descriptions twice: 800 KB of three accesses each */
+    MAX_WHOLE = 4096, /* have their descriptions twice: 3 MB of three accesses each */
     FORM_WAYS = 4,
     FORM_SETS = TI_FORMS / FORM_WAYS,
     ORDERED = TI_SHAPES / 2

@@ -159,7 +159,7 @@ static inline __attribute__((always_inline)) bool fill_tiles(ti_task_graph *grap
 
 bool ti_tile_fill_known(const tacit_context *ctx, const ti_shape *form, const tacit_task *given, ti_touched *out)
 {
-    ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
+    ti_task_graph *graph = ti_runtime_task_graph_now(ctx->runtime);
     if (!form->may_be_brief) {
         return false;
     }
@@ -200,7 +200,7 @@ bool ti_tile_fill(const tacit_context *ctx, const tacit_task *given, uint32_t ac
                 return false;
             }
             *usable = buffer = a->buffer;
-            tiles = ti_task_graph_tiles(ti_runtime_task_graph(ctx->runtime), buffer->info, &tracker);
+            tiles = ti_task_graph_tiles(ti_runtime_task_graph_now(ctx->runtime), buffer->info, &tracker);
         }
         const int dims = buffer->info->dims;
         unsigned full = 7u << dims & 7;

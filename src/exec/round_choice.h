@@ -2,8 +2,9 @@
  *
  * What a kernel takes does not say it: a part that another worker runs leaves data there, which the next kernels need
  * here, or there too. So rounds are measured, some with one choice for each kernel and some with another one, in turns.
- * What is better nearly every time is taken over, what is worse twice is given up; then the next other choice is tried: all kernels cut, none, and each
- * one by itself. After that nothing is tried for a while, longer each time that nothing was gained. Executor role. */
+ * What is better nearly every time is taken over, what is worse twice is given up; then the next other choice is tried:
+ * all kernels cut, none, and each one by itself. After that nothing is tried for a while, longer each time that nothing
+ * was gained. Executor role. */
 #ifndef TI_ROUND_CHOICE_H
 #define TI_ROUND_CHOICE_H
 

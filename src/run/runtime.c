@@ -320,6 +320,11 @@ uint64_t ti_runtime_tasks(const ti_runtime *rt)
     return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? rt->round.passed : 0);
 }
 
+ti_task_graph *ti_runtime_task_graph_now(ti_runtime *rt)
+{
+    return rt->tasks;
+}
+
 bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, ti_user_copy *fence)
 {
     ti_claim_take(&rt->claim, &rt->progress.failure);

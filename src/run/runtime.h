@@ -37,6 +37,8 @@ void ti_runtime_destroy(ti_runtime *rt);
 const ti_system *ti_runtime_system(const ti_runtime *rt);
 const ti_pin *ti_runtime_pin(const ti_runtime *rt);
 ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
+/* Without the tasks that have been carried out in rounds: for what these do not change, such as the numbers of tiles. */
+ti_task_graph *ti_runtime_task_graph_now(ti_runtime *rt);
 ti_failure *ti_runtime_failure(ti_runtime *rt);
 
 /* The run has failed: wakes everybody who waits, and ends the job on all nodes. Any thread. */

@@ -220,8 +220,8 @@ static uint64_t until_repeated(const uint64_t *word, uint64_t count, size_t want
     return found;
 }
 
-/* Solutions by iterations: a start and some iterations of three tasks, with a horizon after every four tasks. A solution
- * need not be whole segments, so several of them are a round. */
+/* Solutions by iterations: a start and some iterations of three tasks, with a horizon after every four tasks. A
+ * solution need not be whole segments, so several of them are a round. */
 static void solutions_are_found(void **state)
 {
     (void)state;
