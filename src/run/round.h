@@ -11,10 +11,12 @@
  * So a program that submits is as far as its kernels are. If it has much else to do, that is found, and rounds are left
  * to the workers again.
  *
- * On several nodes all of them plan alike, whoever carries out rounds, so waits are steps of a round there, and end one
- * that does not have them. It is done inline only, where nodes are near each other and messages short: in a round the
- * thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait for
- * anything of the same task.
+ * A wait in a loop need not be a point. On several nodes it is none on all of them or on none, since they count tasks
+ * alike: they agree at the start whether all look for loops. Where waits are points they may be steps of a round.
+ *
+ * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
+ * the thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait
+ * for anything of the same task.
  *
  * With one host device, where nobody looks on. Application thread, but what is in round_note.c. */
 #ifndef TI_ROUND_H

@@ -37,7 +37,7 @@ void ti_runtime_destroy(ti_runtime *rt);
 const ti_system *ti_runtime_system(const ti_runtime *rt);
 const ti_pin *ti_runtime_pin(const ti_runtime *rt);
 ti_task_graph *ti_runtime_task_graph(ti_runtime *rt);
-/* Without the tasks that have been carried out in rounds: for what these do not change, such as the numbers of tiles. */
+/* Without tasks that have been carried out in rounds: for what these do not change, such as the numbers of tiles. */
 ti_task_graph *ti_runtime_task_graph_now(ti_runtime *rt);
 ti_failure *ti_runtime_failure(ti_runtime *rt);
 
