@@ -39,6 +39,7 @@ typedef struct program {
     tacit_context *ctx;
     rng random;
     size_t items;
+    int placed; /* of so many tasks one, if there are several nodes; 0: none */
     tacit_buffer *x[BUFFERS], *sum[SUMS];
     uint64_t expected[BUFFERS][MAX_ITEMS], expected_sum[SUMS];
 } program;
@@ -114,6 +115,7 @@ typedef struct step {
     kind kind;
     int a, b, sum;
     uint64_t args;
+    int node; /* that it is placed on, plus 1, if it is a task that may be; else 0 */
 } step;
 
 static step random_step(program *p)
@@ -125,20 +127,27 @@ static step random_step(program *p)
     s.b = (s.a + (int)rng_between(r, 1, BUFFERS - 1)) % BUFFERS;
     s.sum = (int)rng_between(r, 0, SUMS - 1);
     s.args = (uint64_t)rng_between(r, 1, MAX_ARGS);
+    if (p->placed && rng_between(r, 1, p->placed) == 1) {
+        s.node = (int)rng_between(r, 1, tacit_num_nodes(p->ctx));
+    }
     return s;
 }
 
-static void submit(program *p, const char *name, tacit_host_kernel *kernel, tacit_access first, tacit_access second,
-                   const numbers *args)
+static void submit(program *p, const step *s, const char *name, tacit_host_kernel *kernel, tacit_access first,
+                   tacit_access second, const numbers *args)
 {
     const size_t bytes = args ? (1 + args->count) * sizeof(args->value[0]) : 0;
-    must(p, tacit_submit(p->ctx, &(tacit_task){ .name = name,
-                                                .range = TACIT_RANGE(p->items),
-                                                .kernel.host = kernel,
-                                                .hint.whole_chunk = kernel == do_whole,
-                                                .args = args,
-                                                .args_size = bytes,
-                                                .access = { first, second } }));
+    tacit_task t = { .name = name,
+                     .range = TACIT_RANGE(p->items),
+                     .kernel.host = kernel,
+                     .hint.whole_chunk = kernel == do_whole,
+                     .args = args,
+                     .args_size = bytes,
+                     .access = { first, second } };
+    if (s && s->node) {
+        t.place = tacit_place_node(s->node - 1);
+    }
+    must(p, tacit_submit(p->ctx, &t));
 }
 
 static void mix(program *p, const step *s)
@@ -147,7 +156,7 @@ static void mix(program *p, const step *s)
     for (uint64_t i = 0; i < n.count; i++) {
         n.value[i] = (uint64_t)rng_between(&p->random, 0, 1000000);
     }
-    submit(p, "mix", do_mix, tacit_read(p->x[s->a], tacit_neighborhood(1, 0, 0)),
+    submit(p, s, "mix", do_mix, tacit_read(p->x[s->a], tacit_neighborhood(1, 0, 0)),
            tacit_update(p->x[s->b], tacit_one_to_one()), &n);
     for (size_t i = 0; i < p->items; i++) {
         const uint64_t *a = p->expected[s->a];
@@ -193,14 +202,14 @@ static void run_step(program *p, const step *s)
         break;
     case WRITE:
     case WHOLE:
-        submit(p, "write", s->kind == WHOLE ? do_whole : do_write, tacit_read(p->x[s->a], tacit_one_to_one()),
+        submit(p, s, "write", s->kind == WHOLE ? do_whole : do_write, tacit_read(p->x[s->a], tacit_one_to_one()),
                tacit_write(p->x[s->b], tacit_one_to_one()), NULL);
         for (size_t i = 0; i < p->items; i++) {
             p->expected[s->b][i] = 5 * p->expected[s->a][i] + i;
         }
         break;
     case SUM:
-        submit(p, "sum", do_sum, tacit_read(p->x[s->a], tacit_one_to_one()),
+        submit(p, s, "sum", do_sum, tacit_read(p->x[s->a], tacit_one_to_one()),
                tacit_reduce(p->sum[s->sum], tacit_sum(TACIT_UINT64)), NULL);
         p->expected_sum[s->sum] = 0;
         for (size_t i = 0; i < p->items; i++) {
@@ -208,7 +217,7 @@ static void run_step(program *p, const step *s)
         }
         break;
     case SPREAD:
-        submit(p, "spread", do_spread, tacit_read(p->sum[s->sum], tacit_all()),
+        submit(p, s, "spread", do_spread, tacit_read(p->sum[s->sum], tacit_all()),
                tacit_update(p->x[s->a], tacit_one_to_one()), NULL);
         for (size_t i = 0; i < p->items; i++) {
             p->expected[s->a][i] += p->expected_sum[s->sum] + i;
@@ -258,7 +267,7 @@ static void sum_by_own_operator(program *p)
                 p->ctx, &(tacit_op_desc){ .elem_size = sizeof(uint64_t), .identity = &zero, .combine = add_one }, &op));
     uint64_t sum = 0;
     for (int i = 0; i < 3; i++) {
-        submit(p, "own", do_sum, tacit_read(p->x[0], tacit_one_to_one()), tacit_reduce(p->sum[0], op), NULL);
+        submit(p, NULL, "own", do_sum, tacit_read(p->x[0], tacit_one_to_one()), tacit_reduce(p->sum[0], op), NULL);
     }
     for (size_t i = 0; i < p->items; i++) {
         sum += p->expected[0][i];
@@ -397,6 +406,7 @@ static void loops_of_a_node(tacit_context *ctx, void *user)
     nodes_run *run = user;
     program p;
     start_program(&p, ctx, run->number);
+    p.placed = run->number % 3 == 0 ? (int)rng_between(&p.random, 2, 30) : 0;
     for (int loop = 0; loop < 3; loop++) {
         run_loop(&p, (int)rng_between(&p.random, 1, 300), (int)rng_between(&p.random, 0, 3) * 5);
     }
