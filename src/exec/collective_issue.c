@@ -58,7 +58,7 @@ static void start_on_device(ti_collective_issue *issue, ti_device *device, const
     device->ops->exchange(device, &shares, token);
 }
 
-static void start(ti_collective_issue *issue, const ti_instruction *i)
+static ti_exchange exchange_of(ti_collective_issue *issue, const ti_instruction *i)
 {
     size_t elem = i->as.collective.elem_size;
     ti_exchange x = {
@@ -72,8 +72,14 @@ static void start(ti_collective_issue *issue, const ti_instruction *i)
         .bytes_out = (size_t)ti_boxes_volume(i->as.collective.give, i->as.collective.gives) * elem,
         .bytes_in = (size_t)ti_boxes_volume(i->as.collective.get, i->as.collective.gets) * elem,
     };
-    issue->current = i;
     find_layout(issue, i, &x);
+    return x;
+}
+
+static void start(ti_collective_issue *issue, const ti_instruction *i)
+{
+    const ti_exchange x = exchange_of(issue, i);
+    issue->current = i;
     if (i->device) {
         start_on_device(issue, issue->device[i->device], &x, i->id);
     } else {
@@ -89,6 +95,40 @@ void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction 
         issue->next++;
         start(issue, (const ti_instruction *)(uintptr_t)i);
     }
+}
+
+/* ---- again and again */
+
+static ti_payload locate_kept(void *user, const ti_boxes *boxes)
+{
+    const ti_kept_reduction *kept = user;
+    TI_ASSERT(boxes->count == 1 && ti_box_equal(&boxes->data[0], &kept->exchange.what->region[0]));
+    return (ti_payload){ &kept->block, (uint32_t)boxes->count, ti_block_bytes(&kept->block) };
+}
+
+bool ti_collective_keep(ti_collective_issue *issue, const ti_instruction *i, ti_kept_reduction *out)
+{
+    const ti_collective *what = i->as.collective.what;
+    if (!ti_pattern_combines(what->pattern) || what->regions != 1 || i->device) {
+        return false;
+    }
+    issue->current = i;
+    out->exchange = exchange_of(issue, i);
+    out->block = locate(issue, &(ti_boxes){ .data = what->region, .count = 1 }).block[0];
+    out->exchange.locate = locate_kept;
+    return true;
+}
+
+bool ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence, uint64_t token)
+{
+    if (sequence != issue->next || issue->waiting.count > 0) {
+        return false;
+    }
+    issue->next++;
+    kept->exchange.sequence = sequence;
+    kept->exchange.user = kept;
+    issue->comm->ops->collective(issue->comm, &kept->exchange, token);
+    return true;
 }
 
 void ti_collective_issue_fini(ti_collective_issue *issue)

@@ -22,8 +22,18 @@ typedef struct ti_collective_issue {
     ti_collective_device shares;
 } ti_collective_issue;
 
+/* A reduction that comes again, of what lies where it lies now. */
+typedef struct ti_kept_reduction {
+    ti_exchange exchange;
+    ti_block block;
+} ti_kept_reduction;
+
 /* The instruction is ready. Starts it, and what has waited for it, when it is its turn. */
 void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction);
+/* Of all nodes, in one block of memory of the host. False: another one. */
+bool ti_collective_keep(ti_collective_issue *issue, const ti_instruction *instruction, ti_kept_reduction *out);
+/* Start it, if it is its turn and nothing waits; false: it has to be made ready. */
+bool ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence, uint64_t token);
 void ti_collective_issue_fini(ti_collective_issue *issue);
 
 #endif

@@ -87,6 +87,19 @@ static size_t room_for_args(ti_round_ops *ops, size_t bytes)
     return first;
 }
 
+static void prepare_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op)
+{
+    const ti_instruction *i = op->instruction;
+    ti_kept_reduction kept;
+    if (i->as.collective.first) {
+        ti_combine_find_slots(&ex->table, i->as.collective.first, &op->slots, &op->to);
+    }
+    if (ti_collective_keep(&ex->collectives, i, &kept)) {
+        ti_vec_push(&ops->kept, kept);
+        op->block = ops->kept.count;
+    }
+}
+
 static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always)
 {
     const ti_instruction *i = op->instruction;
@@ -107,8 +120,8 @@ static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool al
         }
         op->bytes = bytes_of(i);
     }
-    if (i->kind == TI_INSTRUCTION_COLLECTIVE && i->as.collective.first) {
-        ti_combine_find_slots(&ex->table, i->as.collective.first, &op->slots, &op->to);
+    if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+        prepare_collective(ex, ops, op);
     }
     if (i->kind == TI_INSTRUCTION_COPY) {
         char *from = ti_allocation_table_base(&ex->table, &i->as.copy.from);
@@ -127,6 +140,7 @@ static void drop(ti_executor *ex, ti_round_ops *ops)
     ti_vec_clear(&ops->op);
     ti_vec_clear(&ops->args);
     ti_vec_clear(&ops->block);
+    ti_vec_clear(&ops->kept);
 }
 
 void ti_round_ops_fini(ti_round_ops *ops)
@@ -134,6 +148,7 @@ void ti_round_ops_fini(ti_round_ops *ops)
     ti_vec_fini(&ops->op);
     ti_vec_fini(&ops->args);
     ti_vec_fini(&ops->block);
+    ti_vec_fini(&ops->kept);
 }
 
 bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction *instruction, size_t count, int self,
@@ -166,14 +181,18 @@ void ti_round_number(ti_round_ops *ops, size_t at, uint64_t number, uint64_t str
     ops->op.data[at].stride = stride;
 }
 
-static void start_collective(ti_executor *ex, ti_round_op *op)
+static void start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, uint64_t token)
 {
-    const ti_combination *first = op->instruction->as.collective.first;
+    ti_instruction *i = op->instruction;
+    const ti_combination *first = i->as.collective.first;
     if (first) {
         ti_combine_slots(first, op->slots, op->to, 0, first->elements);
     }
-    op->instruction->as.collective.sequence = op->number;
-    ti_collective_issue_ready(&ex->collectives, op->instruction);
+    if (!op->block || !ti_collective_issue_kept(&ex->collectives, &ops->kept.data[op->block - 1], op->number, token)) {
+        i->id = token;
+        i->as.collective.sequence = op->number;
+        ti_collective_issue_ready(&ex->collectives, i);
+    }
 }
 
 void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
@@ -184,8 +203,7 @@ void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
     const uint64_t token = TI_ROUND_TOKEN | at;
     atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
     if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
-        i->id = token;
-        start_collective(ex, op);
+        start_collective(ex, ops, op, token);
     } else {
         const ti_payload payload = { &ops->block.data[op->block], i->as.transfer.boxes, op->bytes };
         (i->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, i->as.transfer.peer, op->number,

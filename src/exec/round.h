@@ -6,6 +6,7 @@
 #ifndef TI_EXEC_ROUND_H
 #define TI_EXEC_ROUND_H
 
+#include "exec/collective_issue.h"
 #include "exec/executor.h"
 
 struct ti_signal;
@@ -19,7 +20,7 @@ typedef struct ti_round_op {
     bool turn;
     char *slots, *to; /* of a reduction */
     ti_block from;    /* of a copy to the program's memory */
-    size_t block;     /* of a message: the first */
+    size_t block;     /* of a message: the first; of a reduction that is kept: 1 + its number, else 0 */
     size_t bytes;
     uint64_t number, stride; /* of a message or a collective: of the next one, and how many there are in a round */
 } ti_round_op;
@@ -34,6 +35,7 @@ typedef struct ti_round_ops {
     TI_VEC(ti_round_op) op;
     TI_VEC(ti_round_bytes) args;
     TI_VEC(ti_block) block;
+    TI_VEC(ti_kept_reduction) kept;
     int self;         /* the worker that the caller is, or -1 */
     uint64_t long_ns; /* longer than all kernels of a round should take; 0: not known */
 } ti_round_ops;

@@ -624,6 +624,12 @@ static bool combines_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x,
            (t->nodes > 2 && t->bytes / (size_t)t->nodes < COMBINING_BYTES && !is_near(all, t->nodes));
 }
 
+/* What the last of these says of two nodes, without asking for more. */
+static bool combines_between_two(const ti_mpi_collectives *all, const ti_exchange *x)
+{
+    return all->nodes == 2 && all->schedule == TACIT_COLLECTIVE_SCHEDULE_AUTO && ti_pattern_combines(x->what->pattern);
+}
+
 static bool is_by_mpi(const ti_mpi_collectives *all, const ti_exchange *x, const team *t)
 {
     if (ti_pattern_combines(x->what->pattern)) {
@@ -645,6 +651,9 @@ int ti_mpi_collectives_start(ti_mpi_collectives *all, const ti_exchange *x, ti_m
     ti_mpi_share *s;
     team t;
     *out = (ti_mpi_operation){ 0 };
+    if (combines_between_two(all, x)) {
+        return MPI_SUCCESS;
+    }
     find_team(all, x, &t);
     if (!is_by_mpi(all, x, &t)) {
         return MPI_SUCCESS;
