@@ -186,11 +186,23 @@ tacit_status tacit_flush(tacit_context *ctx)
     return TACIT_OK;
 }
 
+/* After a wait. Where that was a point or not, all is done that was submitted, unless the run has failed; what planners
+ * may still know is freed when a point after it has been executed. */
+static void free_retired(tacit_context *ctx)
+{
+    const bool all = ti_failure_get(ti_runtime_failure(ctx->runtime)) == TACIT_OK;
+    ti_free_retired_buffers(ctx);
+    ti_free_retired_functions(ctx);
+    ti_free_retired_weights(ctx);
+    ti_free_retired_objects(ctx, all ? UINT64_MAX : ti_runtime_executed(ctx->runtime));
+}
+
 /* Tuning, and comparing what pure kernels have computed, is where all nodes wait for each other. */
 static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool asked)
 {
     const bool tunes = asked || ti_runtime_is_due(ctx->runtime);
     if (!meets && !tunes && ti_runtime_rest(ctx->runtime)) {
+        free_retired(ctx);
         return ti_context_enter(ctx);
     }
     submit_point(ctx, TI_TASK_EPOCH, name, meets || tunes || ti_runtime_checks_pure(ctx->runtime));
@@ -200,10 +212,7 @@ static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meet
         ti_runtime_choose(ctx->runtime, asked)) {
         ti_shapes_forget_balanced(ctx->shapes);
     }
-    ti_free_retired_buffers(ctx);
-    ti_free_retired_functions(ctx);
-    ti_free_retired_weights(ctx);
-    ti_free_retired_objects(ctx);
+    free_retired(ctx);
     return ti_context_enter(ctx);
 }
 

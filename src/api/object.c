@@ -86,9 +86,8 @@ static void end_contents(tacit_host_object *object)
     }
 }
 
-void ti_free_retired_objects(tacit_context *ctx)
+void ti_free_retired_objects(tacit_context *ctx, uint64_t executed)
 {
-    uint64_t executed = ti_runtime_executed(ctx->runtime);
     tacit_host_object **link = &ctx->retired_objects;
     for (tacit_host_object *object; (object = *link);) {
         if (object->destroyed_by >= executed) {

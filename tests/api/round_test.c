@@ -503,6 +503,45 @@ static void waits_in_loops_are_no_points(void **state)
     }
 }
 
+/* ---- what ends in waits */
+
+static void count_end(void *contents)
+{
+    ++*(int *)contents;
+}
+
+/* The loop does not name the object, so it goes on when that is destroyed. */
+static void destroy_in_a_loop(tacit_context *ctx, void *user)
+{
+    enum { ROUNDS = 400 };
+    nodes_run *run = user;
+    program p;
+    tacit_host_object *object;
+    int ended = 0;
+    start_program(&p, ctx, run->number);
+    must(&p, tacit_host_object_create_with(ctx, &(tacit_host_object_desc){ &ended, count_end }, &object));
+    for (int round = 0; round < ROUNDS; round++) {
+        run_step(&p, &(step){ .kind = MIX, .a = round % 2, .b = 1 - round % 2, .args = 1 });
+        if (round == ROUNDS - 3) {
+            REQUIRE(ended == 0);
+            must(&p, tacit_host_object_destroy(ctx, object));
+        }
+    }
+    must(&p, tacit_wait(ctx));
+    REQUIRE(ended == 1);
+    run->in_rounds += check_program(&p);
+}
+
+static void objects_end_in_waits(void **state)
+{
+    (void)state;
+    for (int nodes = 1; nodes <= 3; nodes++) {
+        nodes_run run = { .number = seed };
+        const tacit_config config = { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON };
+        cluster_run(&(cluster){ .nodes = nodes, .config = &config, .program = destroy_in_a_loop, .user = &run });
+    }
+}
+
 /* Nothing else comes: all but the first few hundred tasks. */
 static void most_tasks_of_a_loop(void **state)
 {
@@ -672,6 +711,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_loops),
                                         cmocka_unit_test(random_loops_of_nodes),
                                         cmocka_unit_test(waits_in_loops_are_no_points),
+                                        cmocka_unit_test(objects_end_in_waits),
                                         cmocka_unit_test(most_tasks_of_a_loop),
                                         cmocka_unit_test(a_kernel_that_fails_ends_it),
                                         cmocka_unit_test(off_is_off),
