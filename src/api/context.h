@@ -189,7 +189,7 @@ void ti_free_all_functions(tacit_context *ctx); /* the runtime is gone */
 
 /* Whether the program may name the host object. `who` begins the sentence. */
 tacit_status ti_check_object(tacit_context *ctx, const char *who, const tacit_host_object *object);
-/* Contents of host objects that the program has destroyed, whose tasks come before this one, which has been executed. */
+/* Contents of host objects that the program has destroyed, whose tasks come before this one, which is executed. */
 void ti_free_retired_objects(tacit_context *ctx, uint64_t executed);
 void ti_free_all_objects(tacit_context *ctx); /* the runtime is gone */
 

@@ -522,7 +522,7 @@ static void destroy_in_a_loop(tacit_context *ctx, void *user)
     must(&p, tacit_host_object_create_with(ctx, &(tacit_host_object_desc){ &ended, count_end }, &object));
     for (int round = 0; round < ROUNDS; round++) {
         run_step(&p, &(step){ .kind = MIX, .a = round % 2, .b = 1 - round % 2, .args = 1 });
-        if (round == ROUNDS - 3) {
+        if (round == ROUNDS - 1) {
             REQUIRE(ended == 0);
             must(&p, tacit_host_object_destroy(ctx, object));
         }
