@@ -310,12 +310,25 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
 
 /* ---- a wait */
 
-/* In a loop a wait need not be a point: so loops are found that go on behind it. All nodes must decide alike, which
- * what they have submitted says; but not where tasks have been placed, of which some nodes know more than others. */
-static bool may_rest(const ti_runtime *rt)
+uint64_t ti_round_tasks(const ti_runtime *rt)
 {
-    const bool alike = rt->system.num_nodes == 1 || !atomic_load_explicit(&rt->progress.placed, memory_order_relaxed);
-    return rt->round.rests && alike && ti_task_graph_is_in_loop(rt->tasks);
+    return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? rt->round.passed : 0);
+}
+
+/* A wait need not be a point, which ends what the graphs repeat. On one node it is none while a loop goes round that
+ * has no such points. Several nodes must decide alike: it is none after so many tasks, as loops without waits have
+ * them; but where tasks have been placed, some nodes hold back others than the rest. */
+static bool may_rest(ti_runtime *rt)
+{
+    enum { MANY = 64 };
+    const uint64_t tasks = ti_round_tasks(rt), since = tasks - rt->round.waited;
+    rt->round.waited = tasks;
+    if (!rt->round.rests) {
+        return false;
+    }
+    return rt->system.num_nodes == 1
+               ? ti_task_graph_is_in_loop(rt->tasks)
+               : since >= MANY && !atomic_load_explicit(&rt->progress.placed, memory_order_relaxed);
 }
 
 static void note_rest(ti_runtime *rt)
@@ -345,28 +358,28 @@ static bool await_all(ti_runtime *rt)
     return !holds;
 }
 
-static bool rest_in_loop(ti_runtime *rt)
+static bool rest_after_all(ti_runtime *rt, bool rests)
 {
-    if (!may_rest(rt) || !await_all(rt)) {
+    if (!rests || !await_all(rt)) {
         return false;
     }
     note_rest(rt);
     return true;
 }
 
-/* Where a wait is a step, it is one of the tasks. */
-static bool rest_in_round(ti_runtime *rt)
+/* Where a wait is a point, it may be one of the tasks. */
+static bool rest_in_round(ti_runtime *rt, bool rests)
 {
     ti_round *r = &rt->round;
-    const bool is_step = is_next(rt, TI_TASK_EPOCH, NULL);
-    if (!is_step && !may_rest(rt)) {
+    const bool is_step = !rests && is_next(rt, TI_TASK_EPOCH, NULL);
+    if (!is_step && !rests) {
         ti_round_catch_up(rt);
         return false;
     }
-    if (is_step && rt->agreement) {
-        note(rt, &r->step.data[r->at], NULL);
-    } else {
+    if (!is_step) {
         note_rest(rt);
+    } else if (rt->agreement) {
+        note(rt, &r->step.data[r->at], NULL);
     }
     await_messages(rt);
     ti_executor_rest_round(rt->executor);
@@ -378,7 +391,8 @@ static bool rest_in_round(ti_runtime *rt)
 
 bool ti_round_rest(ti_runtime *rt)
 {
-    return rt->round.is_active ? rest_in_round(rt) : rest_in_loop(rt);
+    const bool rests = may_rest(rt);
+    return rt->round.is_active ? rest_in_round(rt, rests) : rest_after_all(rt, rests);
 }
 
 /* ---- the end */

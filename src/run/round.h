@@ -11,8 +11,9 @@
  * So a program that submits is as far as its kernels are. If it has much else to do, that is found, and rounds are left
  * to the workers again.
  *
- * A wait in a loop need not be a point. On several nodes it is none on all of them or on none, since they count tasks
- * alike: they agree at the start whether all look for loops. Where waits are points they may be steps of a round.
+ * A wait need not be a point. On several nodes it is none on all of them or on none, since they count tasks alike: that
+ * follows from how many have come since the last one, where all nodes keep rounds. Where waits are points they may be
+ * steps of a round.
  *
  * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
  * the thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait
@@ -47,7 +48,8 @@ typedef struct ti_round_count {
 
 typedef struct ti_round {
     bool off, always;
-    bool rests;            /* waits in loops need be no points */
+    bool rests;            /* waits need be no points */
+    uint64_t waited;       /* tasks at the latest one */
     _Atomic uint64_t kept; /* the number of the round that is kept, or 0; the rest of it: who has the scheduler role */
     bool records;
     uint64_t number; /* ti_task::again of its first task */
@@ -100,6 +102,8 @@ bool ti_round_take(struct ti_runtime *rt, const ti_shape *shape, const void *arg
 /* Wait until all is done that was submitted. False: there has to be a point, and nothing has been waited for, or not
  * enough. */
 bool ti_round_rest(struct ti_runtime *rt);
+/* Tasks and horizons so far. */
+uint64_t ti_round_tasks(const struct ti_runtime *rt);
 /* All graphs know all that has come. */
 void ti_round_catch_up(struct ti_runtime *rt);
 /* Shapes go away: what is kept is not used any more. */

@@ -317,7 +317,7 @@ ti_task_graph *ti_runtime_task_graph(ti_runtime *rt)
 
 uint64_t ti_runtime_tasks(const ti_runtime *rt)
 {
-    return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? rt->round.passed : 0);
+    return ti_round_tasks(rt);
 }
 
 ti_task_graph *ti_runtime_task_graph_now(ti_runtime *rt)

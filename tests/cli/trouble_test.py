@@ -77,8 +77,13 @@ def lonely_processes():
         check(done.returncode == 0 and done.stderr.count(words) == said, f"{strange} {rank} of {size}: {done.stderr}")
     other = shutil.which({"openmpi": "mpiexec.mpich", "mpich": "mpiexec.openmpi"}.get(mpi, ""))
     if other:
-        may = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1"]
-        done = run(["env", *may, other, "-n", "2", hello])
+        # Where Open MPI keeps the folders of all of a user's jobs: the last one removes that, while another one may be about to
+        # make its own in there, unless something stays.
+        with tempfile.TemporaryDirectory() as base:
+            pathlib.Path(base, f"ompi.{os.uname().nodename.split('.')[0]}.{os.getuid()}", "stays").mkdir(parents=True)
+            may = ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+                   f"OMPI_MCA_orte_tmpdir_base={base}"]
+            done = run(["env", *may, other, "-n", "2", hello])
         check((done.stdout + done.stderr).count(words) == 1, f"{other}: {done.stderr}")
     if mpi != "none":
         done = run([tacit, "run", "-n", "2", hello])

@@ -170,11 +170,12 @@ void ti_loop_end_segment(ti_loop *l)
 
 size_t ti_loop_round(ti_loop *l)
 {
-    if (l->round > l->failed) {
+    if (!l->round || (l->round <= l->failed && l->segments < l->next_try)) {
+        return 0;
+    }
+    if (l->failed && l->round > l->failed) { /* another loop */
         l->more = 0;
         l->failures = 0;
-    } else if (!l->round || l->segments < l->next_try) {
-        return 0;
     }
     const size_t all = l->round * (1 + l->more);
     l->recorded = all <= l->most ? all : l->round;
