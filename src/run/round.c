@@ -141,7 +141,7 @@ static void start(ti_runtime *rt)
         number(rt);
     }
     r->at = 0;
-    r->rounds = r->passed = 0;
+    r->rounds = r->passed = r->passed_points = 0;
     r->watch = (ti_round_watch){ .on = false };
 }
 
@@ -190,7 +190,9 @@ static bool watch(ti_round *r)
 
 static void go_on(ti_round *r)
 {
+    const ti_task_kind kind = r->step.data[r->at].task.kind;
     r->passed++;
+    r->passed_points += kind == TI_TASK_HORIZON || kind == TI_TASK_EPOCH;
     if (++r->at == r->step.count) {
         r->at = 0;
         r->rounds++;
@@ -316,14 +318,16 @@ uint64_t ti_round_tasks(const ti_runtime *rt)
 }
 
 /* A wait need not be a point, which ends what the graphs repeat. On one node it is none while a loop goes round that
- * has no such points. Several nodes must decide alike: it is none after so many tasks, as loops without waits have
- * them; but where tasks have been placed, some nodes hold back others than the rest. */
+ * has no such points. Several nodes must decide alike: it is none after so many horizons, which do for the graphs what
+ * it would; but where tasks have been placed, some nodes hold back others than the rest. */
 static bool may_rest(ti_runtime *rt)
 {
-    enum { MANY = 64 };
-    const uint64_t tasks = ti_round_tasks(rt), since = tasks - rt->round.waited;
-    rt->round.waited = tasks;
-    if (!rt->round.rests) {
+    enum { MANY = 16 };
+    ti_round *r = &rt->round;
+    const uint64_t points = ti_task_graph_horizons(rt->tasks) + (r->is_active ? r->passed_points : 0);
+    const uint64_t since = points - r->waited;
+    r->waited = points;
+    if (!r->rests) {
         return false;
     }
     return rt->system.num_nodes == 1

@@ -12,8 +12,8 @@
  * to the workers again.
  *
  * A wait need not be a point. On several nodes it is none on all of them or on none, since they count tasks alike: that
- * follows from how many have come since the last one, where all nodes keep rounds. Where waits are points they may be
- * steps of a round.
+ * follows from how many horizons have come since the last one, where all nodes keep rounds. Where waits are points they
+ * may be steps of a round.
  *
  * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
  * the thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait
@@ -49,7 +49,7 @@ typedef struct ti_round_count {
 typedef struct ti_round {
     bool off, always;
     bool rests;            /* waits need be no points */
-    uint64_t waited;       /* tasks at the latest one */
+    uint64_t waited;       /* points at the latest one */
     _Atomic uint64_t kept; /* the number of the round that is kept, or 0; the rest of it: who has the scheduler role */
     bool records;
     uint64_t number; /* ti_task::again of its first task */
@@ -67,7 +67,8 @@ typedef struct ti_round {
     ti_round_ops ops;
     TI_VEC(ti_round_count) counts;
     size_t at;               /* the next step, while it is carried out */
-    uint64_t rounds, passed; /* complete ones; tasks and horizons in all */
+    uint64_t rounds, passed; /* complete ones; tasks and horizons in all, */
+    uint64_t passed_points;  /* of these: points */
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
     uint64_t tasks;          /* carried out so, in all */
     ti_round_watch watch;

@@ -394,7 +394,7 @@ static void random_loops(void **state)
 
 /* ---- several nodes: the same, where messages are short */
 
-enum { ROUNDS_OF_NODES = 600, WAITS_EACH = 20, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
+enum { ROUNDS_OF_NODES = 1200, WAITS_EACH = 40, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
 
 typedef struct nodes_run {
     uint64_t number;
@@ -475,7 +475,7 @@ static void wait_in_a_loop(tacit_context *ctx, void *user)
     run->in_rounds += check_program(&p);
 }
 
-/* After many tasks a wait is no task any more; where a node keeps no rounds, it is one on all of them. */
+/* After many horizons a wait is no task any more; where a node keeps no rounds, it is one on all of them. */
 static void waits_in_loops_are_no_points(void **state)
 {
     static const tacit_config configs[] = {
