@@ -506,7 +506,7 @@ static void waits_in_loops_are_no_points(void **state)
 /* So many different tasks that some of them are remembered later than others, on each node different ones. */
 static void wait_among_many(tacit_context *ctx, void *user)
 {
-    enum { TASKS = 1500, ROUNDS = 6, NAME = 16 };
+    enum { TASKS = 1500, ROUNDS = 6, NAME = 24 };
     nodes_run *run = user;
     char(*name)[NAME] = calloc(TASKS, NAME);
     void *odd = calloc((size_t)tacit_node(ctx) + 1, 100); /* so that addresses differ */
