@@ -189,6 +189,7 @@ set(TACIT_SOURCES
     exec/executor.c
     exec/round.c
     exec/round_choice.c
+    exec/round_spread.c
     exec/host_threads.c
     exec/job.c
     exec/kernel_job.c

@@ -1,4 +1,4 @@
-/* Kernels that all workers share: see host_fork.h. */
+/* Kernels that are handed to workers in order: see host_fork.h. */
 #include "device/host_fork.h"
 
 #include "base/alloc.h"
@@ -11,31 +11,43 @@
 #include <sched.h>
 #include <string.h>
 
-/* Looks until a part that has not begun is run by who waits for it. Of more workers than MAX_LOOKED_AT each would look
+/* Looks until a post that has not begun is run by who waits for it. Of more workers than MAX_LOOKED_AT each would look
  * at too many others: then who posts waits for all of them before. */
 enum { PATIENCE = 256, MAX_LOOKED_AT = 8 };
 
 void ti_host_fork_init(ti_host_fork *f, const ti_host_desc *desc, ti_host_desk *desks, int workers)
 {
-    *f = (ti_host_fork){ .desc = desc, .desks = desks, .workers = workers };
-    f->post = ti_alloc_aligned(2 * (size_t)workers * sizeof(*f->post));
+    *f = (ti_host_fork){ .desc = desc, .desks = desks, .workers = workers, .self = -1 };
+    f->post = ti_alloc_aligned(TI_HOST_POSTS * (size_t)workers * sizeof(*f->post));
     f->mark = ti_alloc_aligned((size_t)workers * sizeof(*f->mark));
+    f->told = TI_NEW_ARRAY(ti_host_told, (size_t)workers);
 }
 
 void ti_host_fork_fini(ti_host_fork *f)
 {
-    ti_free(f->post, 2 * (size_t)f->workers * sizeof(*f->post));
+    ti_free(f->post, TI_HOST_POSTS * (size_t)f->workers * sizeof(*f->post));
     ti_free(f->mark, (size_t)f->workers * sizeof(*f->mark));
+    ti_free(f->told, (size_t)f->workers * sizeof(*f->told));
 }
 
-static ti_host_post *post_of(ti_host_fork *f, int worker, uint32_t number)
+void ti_host_fork_begin(ti_host_fork *f, int self, int idle)
 {
-    return &f->post[2 * worker + (int)(number & 1)];
+    TI_ASSERT(self < f->workers && (f->self == self || f->shared == 0));
+    f->self = self;
+    f->idle = idle;
+    for (int w = 0; w < f->workers; w++) {
+        f->told[w].before = f->told[w].at_point = f->told[w].count;
+    }
 }
 
-static bool has_ended(const ti_host_fork *f, int worker, uint32_t number)
+static ti_host_post *post_of(ti_host_fork *f, int worker, uint32_t count)
 {
-    return (int32_t)(atomic_load_explicit(&f->mark[worker].ended, memory_order_acquire) - number) >= 0;
+    return &f->post[TI_HOST_POSTS * worker + (int)(count % TI_HOST_POSTS)];
+}
+
+static bool is_so_far(const _Atomic uint32_t *count, uint32_t wanted)
+{
+    return (int32_t)(atomic_load_explicit(count, memory_order_acquire) - wanted) >= 0;
 }
 
 /* ---- a part */
@@ -66,93 +78,256 @@ static void call(const ti_host_fork *f, ti_device_kernel *k, const void *args, i
     }
 }
 
-/* When all of the kernel before has ended; by the worker, or by another one for it. */
-static void run(ti_host_fork *f, const ti_host_post *p, uint32_t number, int worker, int by)
+static void wait_for(const _Atomic uint32_t *count, uint32_t wanted)
 {
-    for (int w = 0; w < f->workers && f->workers <= MAX_LOOKED_AT; w++) {
-        for (uint32_t round = 0; w != f->self && !has_ended(f, w, number - 1); round++) {
-            round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
-        }
+    for (uint32_t round = 0; !is_so_far(count, wanted); round++) {
+        round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
     }
-    call(f, p->kernel, p->args ? p->args : p->few, f->workers, worker, by);
-    atomic_store_explicit(&f->mark[worker].ended, number, memory_order_release);
 }
 
-bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t number, int by)
+/* Who posts has run its parts before it posts what comes after them. */
+static void wait_until(ti_host_fork *f, const ti_host_wait *wait)
 {
-    const ti_host_post *p = post_of(f, worker, number);
-    uint32_t before = number - 1;
-    if (atomic_load_explicit(&p->number, memory_order_acquire) != number ||
-        !atomic_compare_exchange_strong_explicit(&f->mark[worker].begun, &before, number, memory_order_acq_rel,
+    for (int w = 0; w < f->workers && wait->worker == TI_HOST_ALL; w++) {
+        if (w != f->self) {
+            wait_for(&f->mark[w].shared, wait->count);
+        }
+    }
+    if (wait->worker >= 0) {
+        wait_for(&f->mark[wait->worker].ended, wait->count);
+    }
+}
+
+/* By the worker, or by another one for it. */
+static void run(ti_host_fork *f, const ti_host_post *p, uint32_t count, int worker, int by)
+{
+    ti_host_mark *m = &f->mark[worker];
+    for (int i = 0; i < p->waits; i++) {
+        wait_until(f, &p->wait[i]);
+    }
+    wait_for(&m->ended, count - 1); /* another one may be running that */
+    call(f, p->kernel, p->is_few ? p->with.few : p->with.args, p->is_shared ? f->workers : 1, p->is_shared ? worker : 0,
+         by);
+    if (p->is_shared) {
+        atomic_store_explicit(&m->shared, atomic_load_explicit(&m->shared, memory_order_relaxed) + 1,
+                              memory_order_release);
+    }
+    atomic_store_explicit(&m->ended, count, memory_order_release);
+}
+
+bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t count, int by)
+{
+    const ti_host_post *p = post_of(f, worker, count);
+    uint32_t before = count - 1;
+    if (atomic_load_explicit(&p->count, memory_order_acquire) != count ||
+        !atomic_compare_exchange_strong_explicit(&f->mark[worker].begun, &before, count, memory_order_acq_rel,
                                                  memory_order_relaxed)) {
         return false;
     }
-    run(f, p, number, worker, by);
+    run(f, p, count, worker, by);
     return true;
 }
 
-/* ---- who posts */
+/* ---- who posts waits */
 
-static void meet(ti_host_fork *f, uint32_t number)
+static bool has_ended(const ti_host_fork *f, const ti_host_wait *wait)
 {
-    for (int w = 0; w < f->workers; w++) {
-        for (uint32_t round = 1; w != f->self && !has_ended(f, w, number); round++) {
-            if (round % PATIENCE == 0 && f->self >= 0 && ti_host_fork_work_now(f, w, number, f->self)) {
-                break;
+    bool has = wait->worker < 0 || is_so_far(&f->mark[wait->worker].ended, wait->count);
+    for (int w = 0; w < f->workers && wait->worker == TI_HOST_ALL && has; w++) {
+        has = w == f->self || is_so_far(&f->mark[w].shared, wait->count);
+    }
+    return has;
+}
+
+/* Its next post, if that could begin now. */
+static bool help_worker(ti_host_fork *f, int worker)
+{
+    const uint32_t next = atomic_load_explicit(&f->mark[worker].begun, memory_order_relaxed) + 1;
+    const ti_host_post *p = post_of(f, worker, next);
+    bool can = f->self >= 0 && atomic_load_explicit(&p->count, memory_order_relaxed) == next &&
+               is_so_far(&f->mark[worker].ended, next - 1);
+    for (int i = 0; can && i < p->waits; i++) {
+        can = has_ended(f, &p->wait[i]);
+    }
+    return can && ti_host_fork_work_now(f, worker, next, f->self);
+}
+
+/* Of any worker, since the one that is awaited may wait for others. Of all posts that have not begun the earliest one
+ * can begin. */
+static void help(ti_host_fork *f, int worker)
+{
+    bool helped = help_worker(f, worker);
+    for (int w = 0; w < f->workers && !helped; w++) {
+        helped = w != f->self && help_worker(f, w);
+    }
+    if (!helped) {
+        sched_yield();
+    }
+}
+
+static void await_count(ti_host_fork *f, int worker, const _Atomic uint32_t *count, uint32_t wanted)
+{
+    for (uint32_t round = 1; !is_so_far(count, wanted); round++) {
+        round < PATIENCE ? ti_cpu_relax() : help(f, worker);
+    }
+}
+
+static void await_worker(ti_host_fork *f, int worker, uint32_t wanted)
+{
+    ti_host_told *t = &f->told[worker];
+    if (worker != f->self && (int32_t)(t->ended - wanted) < 0) {
+        await_count(f, worker, &f->mark[worker].ended, wanted);
+        t->ended = atomic_load_explicit(&f->mark[worker].ended, memory_order_relaxed);
+    }
+}
+
+static void await_shared(ti_host_fork *f, uint32_t wanted)
+{
+    if ((int32_t)(f->shared_ended - wanted) < 0) {
+        for (int w = 0; w < f->workers; w++) {
+            if (w != f->self) {
+                await_count(f, w, &f->mark[w].shared, wanted);
             }
-            round < PATIENCE ? ti_cpu_relax() : (void)sched_yield();
         }
+        f->shared_ended = wanted;
+    }
+}
+
+void ti_host_fork_await(ti_host_fork *f, const ti_host_wait *wait)
+{
+    if (wait->worker == TI_HOST_ALL) {
+        await_shared(f, wait->count);
+    } else if (wait->worker != TI_HOST_NOBODY) {
+        await_worker(f, wait->worker, wait->count);
     }
 }
 
 void ti_host_fork_meet(ti_host_fork *f)
 {
-    meet(f, f->number);
-}
-
-static void post(ti_host_fork *f, ti_device_kernel *kernel, const void *args, size_t bytes)
-{
-    const uint32_t number = ++f->number;
-    const bool few = bytes <= TI_HOST_FEW_BYTES;
     for (int w = 0; w < f->workers; w++) {
-        ti_host_post *p = post_of(f, w, number);
-        TI_ASSERT(w == f->self || has_ended(f, w, number - 2));
-        if (w == f->self) {
-            continue;
-        }
-        p->kernel = kernel;
-        p->args = few ? NULL : args;
-        if (few && bytes) {
-            memcpy(p->few, args, bytes);
-        }
-        atomic_store_explicit(&p->number, number, memory_order_release);
+        await_worker(f, w, f->told[w].count);
     }
-    ti_lot_wake_able(f->desc->lot, f->desc->wakes_all ? INT_MAX : f->workers - (f->self >= 0),
-                     f->desc->runs ? f->desc->runs : TI_CAN_ANYTHING);
 }
 
-void ti_host_fork_run(ti_host_fork *f, int self, ti_device_kernel *kernel, int parts, const void *args, size_t bytes)
+void ti_host_fork_note_point(ti_host_fork *f)
 {
-    TI_ASSERT(f->number == 0 || f->self == self);
-    if (f->self != self) {
-        f->self = self;
+    for (int w = 0; w < f->workers; w++) {
+        f->told[w].before = f->told[w].at_point;
+        f->told[w].at_point = f->told[w].count;
     }
-    if (parts > 1) {
-        TI_ASSERT(parts == f->workers);
-        if (f->workers > MAX_LOOKED_AT) {
-            meet(f, f->number);
+}
+
+void ti_host_fork_need_point(ti_host_fork *f)
+{
+    for (int w = 0; w < f->workers; w++) {
+        await_worker(f, w, f->told[w].before);
+    }
+}
+
+/* ---- who posts */
+
+static void put(ti_host_fork *f, int worker, const ti_host_post *what, const void *args, size_t bytes)
+{
+    const uint32_t count = ++f->told[worker].count;
+    ti_host_post *p = post_of(f, worker, count);
+    await_worker(f, worker, count - TI_HOST_POSTS);
+    p->waits = what->waits;
+    p->is_shared = what->is_shared;
+    p->is_few = bytes <= TI_HOST_FEW_BYTES;
+    p->kernel = what->kernel;
+    memcpy(p->wait, what->wait, sizeof(p->wait));
+    if (!p->is_few) {
+        p->with.args = args;
+    } else if (bytes) {
+        memcpy(p->with.few, args, bytes);
+    }
+    atomic_store_explicit(&p->count, count, memory_order_release);
+}
+
+static uint32_t runs(const ti_host_fork *f)
+{
+    return f->desc->runs ? f->desc->runs : TI_CAN_ANYTHING;
+}
+
+ti_host_wait ti_host_fork_share(ti_host_fork *f, ti_device_kernel *kernel, const void *args, size_t bytes)
+{
+    const ti_host_wait before = { TI_HOST_ALL, f->shared };
+    ti_host_post p = { .kernel = kernel, .is_shared = true, .wait = { before } };
+    if (!f->is_shared || f->workers > MAX_LOOKED_AT) {
+        ti_host_fork_meet(f);
+    } else {
+        p.waits = 1;
+    }
+    f->shared++;
+    f->is_shared = true;
+    for (int w = 0; w < f->workers; w++) {
+        if (w != f->self) {
+            put(f, w, &p, args, bytes);
         }
-        post(f, kernel, args, bytes);
-        meet(f, f->number - 1);
-        if (self >= 0) {
-            call(f, kernel, args, parts, self, self);
-        }
+    }
+    ti_lot_wake_able(f->desc->lot, f->desc->wakes_all ? INT_MAX : f->workers - (f->self >= 0), runs(f));
+    ti_host_fork_await(f, &before);
+    if (f->self >= 0) {
+        call(f, kernel, args, f->workers, f->self, f->self);
+    }
+    return (ti_host_wait){ TI_HOST_ALL, f->shared };
+}
+
+/* The bits of a reduction depend on how it is cut. If the caller is no worker, they all have nothing to do. */
+void ti_host_fork_run(ti_host_fork *f, ti_device_kernel *kernel, const void *args)
+{
+    const int cuts = kernel->run ? ti_parts_most(kernel, f->workers) : 1;
+    ti_host_fork_meet(f);
+    f->is_shared = false;
+    for (int i = 0; i < cuts; i++) {
+        call(f, kernel, args, cuts, i, TI_MAX(f->self, 0));
+    }
+}
+
+/* ---- one worker */
+
+/* Whether it is known to have ended, or will have when the worker comes to its next post. */
+static bool is_past(const ti_host_fork *f, const ti_host_wait *wait, int worker)
+{
+    return wait->worker == TI_HOST_NOBODY ||
+           (wait->worker >= 0 && (wait->worker == worker || (int32_t)(f->told[wait->worker].ended - wait->count) >= 0));
+}
+
+void ti_host_fork_need(ti_host_fork *f, int worker, const ti_host_wait *wait)
+{
+    ti_host_post *p = &f->needing;
+    const bool is_many = wait->worker == TI_HOST_ALL && f->workers > MAX_LOOKED_AT;
+    if (is_past(f, wait, worker)) {
         return;
     }
-    /* The bits of a reduction depend on how it is cut. */
-    const int cuts = kernel->run ? ti_parts_most(kernel, f->workers) : 1;
-    meet(f, f->number);
-    for (int i = 0; i < cuts; i++) {
-        call(f, kernel, args, cuts, i, TI_MAX(self, 0)); /* they all have nothing to do */
+    if (worker == f->self || is_many || p->waits == TI_HOST_WAITS) {
+        ti_host_fork_await(f, wait);
+    } else {
+        p->wait[p->waits++] = *wait;
     }
+}
+
+/* Workers that get nothing sleep at last, and need not be woken. */
+static void wake(ti_host_fork *f)
+{
+    ti_lot *lot = f->desc->lot;
+    ti_lot_move(lot);
+    if (TI_UNLIKELY(atomic_load_explicit(&lot->sleepers[2], memory_order_seq_cst) > (uint32_t)f->idle)) {
+        ti_lot_wake_slow(lot, INT_MAX, runs(f));
+    }
+}
+
+ti_host_wait ti_host_fork_hand(ti_host_fork *f, int worker, ti_device_kernel *kernel, const void *args, size_t bytes)
+{
+    TI_ASSERT(!kernel->run);
+    f->is_shared = false;
+    if (worker == f->self) {
+        call(f, kernel, args, 1, 0, worker);
+        return (ti_host_wait){ TI_HOST_NOBODY, 0 };
+    }
+    f->needing.kernel = kernel;
+    put(f, worker, &f->needing, args, bytes);
+    f->needing.waits = 0;
+    wake(f);
+    return (ti_host_wait){ worker, f->told[worker].count };
 }

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "device/host_fork.h"
 #include "device/parts.h"
 #include "exec/combine.h"
 #include "exec/combine_job.h"
@@ -62,9 +61,9 @@ bool ti_round_can(const ti_instruction *i)
 
 /* ---- what is prepared */
 
-/* Whether a kernel may be carried out so: it is known to be short, and shorter still if it cannot be cut for all
- * workers, since others could run beside it. */
-static bool choose(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always)
+/* Whether a kernel may be carried out so: it is known to be short. One that cannot be cut for all workers is shorter
+ * still, or `has_long`, since others could run beside it. */
+static bool choose(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always, bool *has_long)
 {
     enum { SHORT_NS = 50 * 1000, WHOLE_NS = 600, WORTH_NS = 400, LONGER = 8 };
     ti_device *device = ex->is.device[0];
@@ -74,7 +73,34 @@ static bool choose(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool alw
     ops->long_ns += device->workers > 1 ? TI_MIN(LONGER * ns, (uint64_t)(2 * SHORT_NS)) : 0;
     const uint64_t name = ti_hash_mix((uint64_t)(uintptr_t)k->host, ti_parts_items(k, &k->launch.chunk));
     op->choice = ti_round_choices_add(&ex->choices, name, may_cut && (ns == 0 || ns >= WORTH_NS), may_cut);
-    return k->host && (always || (ns > 0 && ns < (uint64_t)(may_cut ? SHORT_NS : WHOLE_NS)));
+    const bool is_cut = ti_round_choices_cuts(&ex->choices, op->choice);
+    op->ns = ns;
+    op->pieces = is_cut ? device->workers : 1;
+    op->may_move = !is_cut && !k->run && k->host;
+    *has_long |= !may_cut && ns >= WHOLE_NS && !always;
+    return k->host && (always || (ns > 0 && ns < SHORT_NS));
+}
+
+/* Which worker runs what, if any but the caller should. Long kernels that cannot be cut need others beside them. */
+static bool spread(ti_executor *ex, ti_round_ops *ops, const ti_instruction *instruction, bool always, bool has_long)
+{
+    const int workers = ex->is.device[0]->workers;
+    uint64_t name = 0;
+    ops->spreads = SIZE_MAX;
+    ti_spread_clear(&ops->spread);
+    for (size_t k = 0; k < ops->op.count; k++) {
+        const ti_round_op *op = &ops->op.data[k];
+        ti_spread_add(&ops->spread, instruction, ops->op.count, op->ns, op->pieces, op->may_move);
+        name = op->job ? ti_hash_mix(name, ex->choices.choice.data[op->choice].kernel) : name;
+    }
+    const ti_spread *s = &ops->spread;
+    if (!ti_spread_find(&ops->spread, workers, ops->self)) {
+        return !has_long;
+    }
+    if (always || s->spread < s->alone) {
+        ops->spreads = ti_round_choices_add(&ex->choices, name, true, true);
+    }
+    return !has_long || s->spread < s->ideal + s->ideal / 4;
 }
 
 /* Twice, since the kernel may be under way still when it comes again. */
@@ -100,13 +126,14 @@ static void prepare_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *
     }
 }
 
-static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always)
+static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool always, bool *has_long)
 {
     const ti_instruction *i = op->instruction;
     if (i->kind == TI_INSTRUCTION_KERNEL) {
         op->job = ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
         op->args = room_for_args(ops, i->task->shape->args_size);
-        return choose(ex, ops, op, always);
+        op->part[0].worker = op->part[1].worker = TI_HOST_NOBODY;
+        return choose(ex, ops, op, always, has_long);
     }
     if (i->kind == TI_INSTRUCTION_REDUCE) {
         ti_combine_find_slots(&ex->table, &i->as.reduce, &op->slots, &op->to);
@@ -149,6 +176,7 @@ void ti_round_ops_fini(ti_round_ops *ops)
     ti_vec_fini(&ops->args);
     ti_vec_fini(&ops->block);
     ti_vec_fini(&ops->kept);
+    ti_spread_fini(&ops->spread);
 }
 
 bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction *instruction, size_t count, int self,
@@ -158,19 +186,21 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
     bool can = ti_engine_incomplete(&ex->engine) == 0 && ex->is.comm->pending == 0 && !ex->is.comm->listens &&
                !ex->tap && !is->trace && !is->dry && !is->bounds && !is->busy && !is->purity;
     TI_ASSERT(ops->op.count == 0 && ops->args.count == 0);
+    bool has_long = false;
     ops->self = self;
     ops->long_ns = 0;
     for (size_t k = 0; k < count && can; k++) {
         ti_vec_push(&ops->op, (ti_round_op){ .instruction = &instruction[k] });
-        can = prepare(ex, ops, &ops->op.data[k], always);
+        can = prepare(ex, ops, &ops->op.data[k], always, &has_long);
     }
-    if (can) {
+    if (can && spread(ex, ops, instruction, always, has_long)) {
+        ti_host_fork_begin(ti_device_host_fork(ex->is.device[0]), self, ops->spread.idle);
         ti_round_choices_begin(&ex->choices);
         ex->running++;
-    } else {
-        drop(ex, ops);
+        return true;
     }
-    return can;
+    drop(ex, ops);
+    return false;
 }
 
 /* ---- messages */
@@ -226,19 +256,41 @@ bool ti_executor_round_poll(ti_executor *ex, int looks)
 
 /* ---- what is carried out */
 
+/* To one worker, when all that it needs has ended. */
+static ti_host_wait hand(ti_host_fork *fork, ti_round_ops *ops, const ti_spread_step *s, ti_device_kernel *k,
+                         const void *args)
+{
+    if (s->names_point) {
+        ti_host_fork_need_point(fork);
+    }
+    for (uint32_t n = s->need; n < s->need + s->needs; n++) {
+        const ti_round_op *of = &ops->op.data[ops->spread.need.data[n].of];
+        ti_host_fork_need(fork, s->worker, &of->part[of->turn]);
+    }
+    return ti_host_fork_hand(fork, s->worker, k, args, k->launch.args_size);
+}
+
 static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, const void *args)
 {
     ti_device_kernel *k = &op->job->kernel;
-    ti_device *device = ex->is.device[0];
+    ti_host_fork *fork = ti_device_host_fork(ex->is.device[0]);
+    const ti_spread_step *s = &ops->spread.step.data[op - ops->op.data];
     const size_t bytes = k->launch.args_size, room = TI_ALIGN_UP(bytes, sizeof(ti_round_bytes));
     char *copy = NULL;
+    op->turn = !op->turn;
     if (bytes) {
-        op->turn = !op->turn;
         copy = ops->args.data[op->args].bytes + (op->turn ? room : 0);
+        ti_host_fork_await(fork, &op->part[op->turn]);
         memcpy(copy, args, bytes);
     }
-    ti_host_fork_run(ti_device_host_fork(device), ops->self, k,
-                     ti_round_choices_cuts(&ex->choices, op->choice) ? device->workers : 1, copy, bytes);
+    if (ti_round_choices_cuts(&ex->choices, op->choice)) {
+        op->part[op->turn] = ti_host_fork_share(fork, k, copy, bytes);
+    } else if (s->worker >= 0 && ops->spreads != SIZE_MAX && ti_round_choices_cuts(&ex->choices, ops->spreads)) {
+        op->part[op->turn] = hand(fork, ops, s, k, copy);
+    } else {
+        op->part[op->turn].worker = TI_HOST_NOBODY;
+        ti_host_fork_run(fork, k, copy);
+    }
 }
 
 void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const void *args, void *memory,
@@ -263,6 +315,11 @@ void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const v
         ti_executor_rest_round(ex);
         atomic_store_explicit(&signal->set, 1, memory_order_release);
     }
+}
+
+void ti_executor_round_horizon(ti_executor *ex)
+{
+    ti_host_fork_note_point(ti_device_host_fork(ex->is.device[0]));
 }
 
 void ti_executor_rest_round(ti_executor *ex)

@@ -1,13 +1,16 @@
 /* A round of a steady loop that is carried out in order, without the engine: the program's thread runs its parts of
  * kernels and combines results, and the workers see for themselves what is next (device/host_fork.h). What does not
- * differ from round to round is prepared once, and where workers are worth it is found by trials (round_choice.h). With
+ * differ from round to round is prepared once: also which kernels go to which worker alone, when what they need has
+ * ended (round_spread.h). Where workers are worth it is found by trials (round_choice.h). With
  * one host device; and on several nodes only where these are near each other: what waits for a message waits in order,
  * so nothing is done meanwhile. Executor role. */
 #ifndef TI_EXEC_ROUND_H
 #define TI_EXEC_ROUND_H
 
+#include "device/host_fork.h"
 #include "exec/collective_issue.h"
 #include "exec/executor.h"
+#include "exec/round_spread.h"
 
 struct ti_signal;
 
@@ -16,11 +19,15 @@ typedef struct ti_round_op {
     ti_instruction *instruction;
     struct ti_job *job; /* of a kernel: this and the next three */
     size_t choice;      /* whether it is cut */
-    size_t args;        /* where they lie, twice: in turns */
+    uint64_t ns;        /* that it takes, as far as is known; of a kernel, also: */
+    int pieces;
+    bool may_move; /* in one piece, and may run beside others */
+    size_t args;   /* where they lie, twice: in turns */
     bool turn;
-    char *slots, *to; /* of a reduction */
-    ti_block from;    /* of a copy to the program's memory */
-    size_t block;     /* of a message: the first; of a reduction that is kept: 1 + its number, else 0 */
+    ti_host_wait part[2]; /* when it has ended: the latest turn, and the one before */
+    char *slots, *to;     /* of a reduction */
+    ti_block from;        /* of a copy to the program's memory */
+    size_t block;         /* of a message: the first; of a reduction that is kept: 1 + its number, else 0 */
     size_t bytes;
     uint64_t number, stride; /* of a message or a collective: of the next one, and how many there are in a round */
 } ti_round_op;
@@ -38,11 +45,14 @@ typedef struct ti_round_ops {
     TI_VEC(ti_kept_reduction) kept;
     int self;         /* the worker that the caller is, or -1 */
     uint64_t long_ns; /* longer than all kernels of a round should take; 0: not known */
+    ti_spread spread;
+    size_t spreads; /* whether kernels are spread so: a choice; SIZE_MAX: there is none */
 } ti_round_ops;
 
 /* Whether instructions of this kind can be carried out so. */
 bool ti_round_can(const ti_instruction *instruction);
-/* Everything submitted before is complete. `instruction` stays where it is until the end. False: some kernel is not
+/* Everything submitted before is complete. `instruction` stays where it is until the end, and its dependencies say how
+ * many instructions before it they are. False: some kernel is not
  * known to be short, unless `always`, or somebody looks on; then there is nothing to end. */
 bool ti_executor_begin_round(ti_executor *executor, ti_round_ops *ops, ti_instruction *instruction, size_t count,
                              int self, bool always);
@@ -60,7 +70,8 @@ bool ti_executor_round_poll(ti_executor *executor, int looks);
 /* The next instruction that is neither. `args`: of the task's kernels. `memory`, `signal`: of a fence. */
 void ti_executor_round_op(ti_executor *executor, ti_round_ops *ops, size_t at, const void *args, void *memory,
                           struct ti_signal *signal);
-void ti_executor_rest_round(ti_executor *executor); /* all of it has ended */
+void ti_executor_round_horizon(ti_executor *executor); /* one has come */
+void ti_executor_rest_round(ti_executor *executor);    /* all of it has ended */
 void ti_executor_end_round(ti_executor *executor, ti_round_ops *ops);
 void ti_round_ops_fini(ti_round_ops *ops);
 

@@ -41,13 +41,15 @@ void ti_round_init(ti_runtime *rt)
 /* Instructions point to the tasks of the steps, and to what is kept of them. */
 static void join(ti_round *r)
 {
-    const uint64_t *results = r->results.data;
+    const uint64_t *results = r->results.data, *dep = r->dep.data;
     const ti_instruction_box *box = r->box.data;
     const ti_combination *combination = r->combination.data;
     for (size_t k = 0; k < r->step.count; k++) {
         for (size_t n = 0; n < r->step.data[k].count; n++) {
             ti_instruction *i = &r->instruction.data[r->step.data[k].first + n];
             i->task = &r->step.data[k].task;
+            i->dep = dep;
+            dep += i->deps;
             if (i->kind == TI_INSTRUCTION_KERNEL && i->as.kernel.results) {
                 i->as.kernel.results = results;
                 results += i->as.kernel.views;
@@ -188,11 +190,15 @@ static bool watch(ti_round *r)
 
 /* ---- a task */
 
-static void go_on(ti_round *r)
+static void go_on(ti_runtime *rt)
 {
+    ti_round *r = &rt->round;
     const ti_task_kind kind = r->step.data[r->at].task.kind;
     r->passed++;
     r->passed_points += kind == TI_TASK_HORIZON || kind == TI_TASK_EPOCH;
+    if (kind == TI_TASK_HORIZON) {
+        ti_executor_round_horizon(rt->executor);
+    }
     if (++r->at == r->step.count) {
         r->at = 0;
         r->rounds++;
@@ -259,10 +265,11 @@ static void note(ti_runtime *rt, ti_round_step *s, const void *args)
     ti_agreement_note(rt->agreement, &s->task);
 }
 
-static void pass_horizons(ti_round *r)
+static void pass_horizons(ti_runtime *rt)
 {
+    const ti_round *r = &rt->round;
     do {
-        go_on(r);
+        go_on(rt);
     } while (r->step.data[r->at].task.kind == TI_TASK_HORIZON);
 }
 
@@ -284,7 +291,7 @@ static void carry_out(ti_runtime *rt, const void *args, const ti_user_copy *fenc
     }
     rt->fences += fence != NULL;
     r->tasks++;
-    pass_horizons(r);
+    pass_horizons(rt);
     r->watch.inside += begun ? ti_clock_ns() - begun : 0;
 }
 
@@ -388,7 +395,7 @@ static bool rest_in_round(ti_runtime *rt, bool rests)
     await_messages(rt);
     ti_executor_rest_round(rt->executor);
     if (is_step) {
-        pass_horizons(r);
+        pass_horizons(rt);
     }
     return true;
 }

@@ -58,7 +58,8 @@ typedef struct ti_round {
     uint64_t commands, points;
     TI_VEC(ti_round_step) step;
     TI_VEC(ti_instruction) instruction;
-    TI_VEC(uint64_t) results;           /* staging memory of kernels, in order; */
+    TI_VEC(uint64_t) dep;               /* of instructions, in order: how many before them; */
+    TI_VEC(uint64_t) results;           /* staging memory of kernels; */
     TI_VEC(ti_instruction_box) box;     /* of messages and collectives; */
     TI_VEC(ti_combination) combination; /* of collectives that reduce */
     /* Application thread: */

@@ -8,6 +8,7 @@ enum { MAX_STEPS = TI_AGAIN_STEPS };
 
 static void clear(ti_round *r)
 {
+    ti_vec_clear(&r->dep);
     ti_vec_clear(&r->results);
     ti_vec_clear(&r->box);
     ti_vec_clear(&r->combination);
@@ -18,6 +19,7 @@ static void clear(ti_round *r)
 
 void ti_round_fini(ti_round *r)
 {
+    ti_vec_fini(&r->dep);
     ti_vec_fini(&r->results);
     ti_vec_fini(&r->box);
     ti_vec_fini(&r->combination);
@@ -64,9 +66,11 @@ static bool keep_instruction(ti_round *r, const ti_instruction *i, uint64_t firs
 {
     ti_instruction copy = *i;
     const bool can = ti_round_can(i) && !waits_within(i, first);
-    copy.deps = 0;
     copy.dep = NULL;
     copy.task = NULL;
+    for (uint32_t k = 0; k < i->deps; k++) {
+        ti_vec_push(&r->dep, i->id - i->dep[k]);
+    }
     keep_all(r, i);
     ti_vec_push(&r->instruction, copy);
     return can;

@@ -1,5 +1,6 @@
-/* Kernels that all workers share: each part runs once, no kernel begins before the one before has ended, and a part of
- * a worker that does not come is run by who waits for it.
+/* Kernels that are handed to workers in order: each part of a shared one runs once, and none begins before the one
+ * before has ended; one that goes to a worker alone begins when all that it needs has ended, and not before; and a part
+ * of a worker that does not come is run by who waits for it.
  *
  * Usage: host_fork_test [SEED]. */
 #include "device/host_fork.h"
@@ -98,6 +99,7 @@ static void run_kernels(crew *c, rng *random, int self)
 {
     static _Alignas(16) order orders[2];
     ti_device_kernel kernel[2];
+    ti_host_fork_begin(&c->fork, self, 0);
     memset(kernel, 0, sizeof(kernel));
     for (uint64_t n = 1; n <= KERNELS; n++) {
         ti_device_kernel *k = &kernel[n % 2];
@@ -109,7 +111,11 @@ static void run_kernels(crew *c, rng *random, int self)
         k->launch.chunk = tacit_box1(0, ITEMS);
         k->launch.dims = 1;
         k->launch.args_size = sizeof(uint64_t) < bytes ? bytes : sizeof(uint64_t);
-        ti_host_fork_run(&c->fork, self, k, parts, o, bytes);
+        if (parts > 1) {
+            ti_host_fork_share(&c->fork, k, o, bytes);
+        } else {
+            ti_host_fork_run(&c->fork, k, o);
+        }
         if (rng_between(random, 0, 50) == 0) {
             ti_host_fork_meet(&c->fork);
             for (int i = 0; i < ITEMS; i++) {
@@ -154,6 +160,104 @@ static void parts_of_others_are_run(void **state)
     }
 }
 
+/* ---- one worker */
+
+enum { LATEST = 40, MOST_NEEDS = 5 };
+
+/* Of one of the latest kernels: its number, how many of its parts have ended, and which others it needs. */
+typedef struct deed {
+    uint64_t number, needs, need[MOST_NEEDS];
+} deed;
+
+static _Atomic uint64_t ended[LATEST]; /* by turn: parts of kernels of this turn, in all */
+static uint64_t parts_by_then[LATEST]; /* including the latest one's */
+
+static void do_deed(const tacit_launch *k)
+{
+    const deed *d = k->args;
+    for (uint64_t i = 0; i < d->needs; i++) { /* that turn's counts only grow */
+        out_of_order += atomic_load(&ended[d->need[i] % LATEST]) < d->need[i] / LATEST;
+    }
+    atomic_fetch_add(&ended[d->number % LATEST], 1);
+}
+
+static ti_host_wait hand(crew *c, rng *random, uint64_t n, ti_device_kernel *k, deed *d, const ti_host_wait *wait)
+{
+    const int by = (int)rng_between(random, 0, c->workers - 1);
+    const size_t bytes = rng_between(random, 0, 1) ? sizeof(*d) : TI_HOST_FEW_BYTES;
+    d->needs = (uint64_t)rng_between(random, 0, bytes == sizeof(*d) ? MOST_NEEDS : 2);
+    for (uint64_t i = 0; i < d->needs; i++) {
+        const uint64_t turn = (n - (uint64_t)rng_between(random, 1, LATEST - 1)) % LATEST;
+        d->need[i] = parts_by_then[turn] * LATEST + turn;
+        ti_host_fork_need(&c->fork, by, &wait[turn]);
+    }
+    return ti_host_fork_hand(&c->fork, by, k, d, bytes);
+}
+
+/* Shared ones, ones for a worker, and ones for the caller after all else. */
+static void do_deeds(crew *c, rng *random, int self)
+{
+    static _Alignas(16) deed deeds[LATEST];
+    static ti_device_kernel kernel[LATEST];
+    ti_host_wait wait[LATEST];
+    uint64_t at_point = 0, before = 0, all = 0;
+    ti_host_fork_begin(&c->fork, self, 0);
+    for (int i = 0; i < LATEST; i++) {
+        wait[i] = (ti_host_wait){ TI_HOST_NOBODY, 0 };
+        parts_by_then[i] = 0;
+        atomic_store(&ended[i], 0);
+    }
+    for (uint64_t n = LATEST; n < LATEST + KERNELS; n++) {
+        const uint64_t turn = n % LATEST;
+        ti_device_kernel *k = &kernel[turn];
+        const int way = (int)rng_between(random, 0, 20);
+        ti_host_fork_await(&c->fork, &wait[turn]);
+        assert_int_equal(atomic_load(&ended[turn]), parts_by_then[turn]);
+        deeds[turn] = (deed){ .number = n };
+        k->host = do_deed;
+        k->launch = (tacit_launch){ .chunk = tacit_box1(0, ITEMS), .dims = 1 };
+        wait[turn] = way == 0   ? (ti_host_fork_run(&c->fork, k, &deeds[turn]), (ti_host_wait){ TI_HOST_NOBODY, 0 })
+                     : way <= 2 ? ti_host_fork_share(&c->fork, k, &deeds[turn], sizeof(deed))
+                                : hand(c, random, n, k, &deeds[turn], wait);
+        parts_by_then[turn] += way == 1 || way == 2 ? (uint64_t)c->workers : 1;
+        all += way == 1 || way == 2 ? (uint64_t)c->workers : 1;
+        if (rng_between(random, 0, 30) == 0) {
+            uint64_t sum = 0;
+            ti_host_fork_note_point(&c->fork);
+            before = at_point;
+            at_point = all;
+            ti_host_fork_need_point(&c->fork);
+            for (int i = 0; i < LATEST; i++) {
+                sum += atomic_load(&ended[i]);
+            }
+            assert_true(sum >= before);
+        }
+    }
+    ti_host_fork_meet(&c->fork);
+    for (int i = 0; i < LATEST; i++) {
+        assert_int_equal(atomic_load(&ended[i]), parts_by_then[i]);
+    }
+    assert_int_equal(atomic_load(&out_of_order), 0);
+}
+
+/* With all workers, some, or none but the caller; with a caller that is one, or is not. */
+static void kernels_wait_for_what_they_need(void **state)
+{
+    rng random = rng_from(seed);
+    (void)state;
+    for (int workers = 2; workers <= MAX_WORKERS; workers++) {
+        crew c;
+        worker of[MAX_WORKERS];
+        const int self = workers - 1;
+        open_crew(&c, of, workers, (int)rng_between(&random, 0, 3) ? self : self / 2);
+        do_deeds(&c, &random, self);
+        close_crew(&c);
+        open_crew(&c, of, workers, workers);
+        do_deeds(&c, &random, -1);
+        close_crew(&c);
+    }
+}
+
 static void nothing_runs_after_a_failure(void **state)
 {
     crew c;
@@ -168,7 +272,10 @@ static void nothing_runs_after_a_failure(void **state)
     k.launch.args_size = sizeof(uint64_t);
     open_crew(&c, of, 3, 2);
     ti_failure_set(&c.failure, TACIT_ERROR_KERNEL, "it fails");
-    ti_host_fork_run(&c.fork, 2, &k, 3, &o, sizeof(uint64_t));
+    ti_host_fork_begin(&c.fork, 2, 0);
+    ti_host_fork_share(&c.fork, &k, &o, sizeof(uint64_t));
+    ti_host_fork_hand(&c.fork, 1, &k, &o, sizeof(uint64_t));
+    ti_host_fork_hand(&c.fork, 2, &k, &o, sizeof(uint64_t));
     ti_host_fork_meet(&c.fork);
     for (int i = 0; i < ITEMS; i++) {
         assert_int_equal(atomic_load(&done[i]), 0);
@@ -181,6 +288,7 @@ int main(int argc, char **argv)
     seed = test_seed(argc, argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(kernels_follow_each_other),
                                         cmocka_unit_test(parts_of_others_are_run),
+                                        cmocka_unit_test(kernels_wait_for_what_they_need),
                                         cmocka_unit_test(nothing_runs_after_a_failure) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
