@@ -1,12 +1,12 @@
-/* Kernels that one thread, mostly a worker itself, hands to the workers in an order that is known: shared by all of them,
- * when it runs its own part, or to one of them alone. For rounds that are carried out in order (exec/round.h).
+/* Kernels that one thread, mostly a worker itself, hands to the workers in an order that is known: shared by all of
+ * them, when it runs its own part, or to one of them alone. For rounds that are carried out in order (exec/round.h).
  *
  * Each worker has a ring of posts, where it finds what is next for it, and what that waits for. It has counts of the
  * posts that it has begun, and of those that have ended, and one of the shared kernels among the latter, which all
- * workers get in the same order. So one cache line goes to a worker for each kernel, and one comes back. A shared kernel
- * begins when all before it has ended; who posts runs its own part first, so no more than two of them are under way.
- * Posts are begun in order. One that has not begun may be run by who waits for it, if that is a worker: the other one's
- * core may have been taken away.
+ * workers get in the same order. So one cache line goes to a worker for each kernel, and one comes back. A shared
+ * kernel begins when all before it has ended; who posts runs its own part first, so no more than two of them are under
+ * way. Posts are begun in order. One that has not begun may be run by who waits for it, if that is a worker: the other
+ * one's core may have been taken away.
  *
  * One thread posts and meets at a time. Workers look for posts before anything else. */
 #ifndef TI_HOST_FORK_H

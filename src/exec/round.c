@@ -94,7 +94,7 @@ static bool spread(ti_executor *ex, ti_round_ops *ops, const ti_instruction *ins
         name = op->job ? ti_hash_mix(name, ex->choices.choice.data[op->choice].kernel) : name;
     }
     const ti_spread *s = &ops->spread;
-    if (!ti_spread_find(&ops->spread, workers, ops->self)) {
+    if (workers < 2 || !ti_spread_find(&ops->spread, workers, ops->self)) {
         return !has_long;
     }
     if (always || s->spread < s->alone) {

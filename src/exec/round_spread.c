@@ -2,6 +2,9 @@
 #include "exec/round_spread.h"
 
 #include "base/check.h"
+#include "base/hash.h"
+
+#include <string.h>
 
 /* What submitting a task takes, handing a kernel to a worker, taking it over there, and until others see that it has
  * ended; in nanoseconds. */
@@ -13,26 +16,23 @@ void ti_spread_clear(ti_spread *s)
 {
     ti_vec_clear(&s->step);
     ti_vec_clear(&s->need);
-    ti_vec_clear(&s->load);
+    ti_vec_clear(&s->chain);
 }
 
 void ti_spread_fini(ti_spread *s)
 {
     ti_vec_fini(&s->step);
     ti_vec_fini(&s->need);
-    ti_vec_fini(&s->load);
+    ti_vec_fini(&s->chain);
+    ti_vec_fini(&s->worker);
+    ti_vec_fini(&s->words);
 }
 
 /* ---- what is known */
 
-static bool writes(const ti_instruction_view *v)
-{
-    return v->mode != TACIT_READ;
-}
-
 static uint64_t bytes_of_both(const ti_instruction_view *a, const ti_instruction_view *b)
 {
-    if (a->part || b->part || a->place.allocation != b->place.allocation || !(writes(a) || writes(b))) {
+    if (a->part || b->part || a->place.allocation != b->place.allocation) {
         return 0;
     }
     const ti_box both = ti_box_intersect(&a->box, &b->box);
@@ -50,11 +50,22 @@ static uint64_t shared_bytes(const ti_instruction *a, const ti_instruction *b)
     return bytes;
 }
 
+static uint64_t touched_bytes(const ti_instruction *i)
+{
+    uint64_t bytes = 0;
+    for (uint32_t v = 0; i->kind == TI_INSTRUCTION_KERNEL && v < i->as.kernel.views; v++) {
+        bytes += bytes_of_both(&i->as.kernel.view[v], &i->as.kernel.view[v]);
+    }
+    return bytes;
+}
+
 void ti_spread_add(ti_spread *s, const ti_instruction *round, size_t count, uint64_t ns, int pieces, bool may_move)
 {
     const size_t at = s->step.count;
     const ti_instruction *i = &round[at];
-    ti_spread_step step = { .ns = ns, .pieces = pieces, .may_move = may_move, .need = (uint32_t)s->need.count };
+    ti_spread_step step = {
+        .ns = ns, .pieces = pieces, .may_move = may_move, .need = (uint32_t)s->need.count, .bytes = touched_bytes(i)
+    };
     TI_ASSERT(at < count && (!may_move || pieces == 1));
     for (uint32_t k = 0; k < i->deps; k++) {
         const size_t of = (at + count - (size_t)(i->dep[k] % count)) % count;
@@ -67,17 +78,37 @@ void ti_spread_add(ti_spread *s, const ti_instruction *round, size_t count, uint
     ti_vec_push(&s->step, step);
 }
 
+/* So many, zeroed; until the next call. */
+static uint64_t *words(ti_spread *s, size_t count)
+{
+    ti_vec_reserve(&s->words, count);
+    memset(s->words.data, 0, count * sizeof(*s->words.data));
+    return s->words.data;
+}
+
 /* ---- chains */
 
-/* Of what a step needs in the same round it shares most with one; and that one most with one of those that need it. */
+/* Step number `k` of those that are looked at; which number a step has. */
+static ti_spread_step *step_of(const ti_spread *s, size_t k)
+{
+    return &s->step.data[(k + s->first) % s->step.count];
+}
+
+static size_t number_of(const ti_spread *s, size_t step)
+{
+    return (step + s->step.count - s->first) % s->step.count;
+}
+
+/* Of what a step needs, here or in the round before, it shares most with one, which is much of what it touches; and
+ * that one most with one of those that need it. */
 static void find_neighbours(ti_spread *s, uint32_t at)
 {
+    enum { MUCH = 4 };
     ti_spread_step *step = &s->step.data[at];
-    step->before = step->after = nobody;
-    step->before_bytes = step->after_bytes = 0;
     for (uint32_t k = step->need; k < step->need + step->needs && step->may_move; k++) {
         const ti_spread_need *n = &s->need.data[k];
-        if (n->of < at && n->bytes > step->before_bytes && s->step.data[n->of].may_move) {
+        if (n->of != at && n->bytes > step->before_bytes && n->bytes >= step->bytes / MUCH &&
+            s->step.data[n->of].may_move) {
             step->before = n->of;
             step->before_bytes = n->bytes;
         }
@@ -91,76 +122,135 @@ static void find_neighbours(ti_spread *s, uint32_t at)
     }
 }
 
+static bool follows(const ti_spread *s, uint32_t at)
+{
+    const uint32_t before = s->step.data[at].before;
+    return before != nobody && s->step.data[before].after == at;
+}
+
+/* Where fewest steps follow one from before: the first such place. */
+static size_t find_first(ti_spread *s)
+{
+    const size_t count = s->step.count;
+    uint64_t *change = words(s, count + 1), crossing = 0, least = UINT64_MAX; /* changes may be negative */
+    size_t first = 0;
+    for (uint32_t at = 0; at < count; at++) { /* those at places after the one that is followed, up to this one */
+        if (follows(s, at)) {
+            const uint32_t before = s->step.data[at].before;
+            change[before + 1]++;
+            change[at + 1]--;
+            change[0] += before > at;
+        }
+    }
+    for (size_t k = 0; k < count; k++) {
+        crossing += change[k];
+        first = crossing < least ? k : first;
+        least = TI_MIN(crossing, least);
+    }
+    return first;
+}
+
 static void find_chains(ti_spread *s)
 {
-    ti_vec_clear(&s->load);
+    ti_vec_clear(&s->chain);
+    for (uint32_t at = 0; at < s->step.count; at++) {
+        ti_spread_step *step = &s->step.data[at];
+        step->before = step->after = nobody;
+        step->before_bytes = step->after_bytes = 0;
+    }
     for (uint32_t at = 0; at < s->step.count; at++) {
         find_neighbours(s, at);
     }
-    for (uint32_t at = 0; at < s->step.count; at++) {
-        ti_spread_step *step = &s->step.data[at];
+    s->first = find_first(s);
+    for (uint32_t k = 0; k < s->step.count; k++) {
+        ti_spread_step *step = step_of(s, k);
+        const uint32_t at = (uint32_t)(step - s->step.data);
         if (step->may_move) {
-            const bool follows = step->before != nobody && s->step.data[step->before].after == at;
-            step->chain = follows ? s->step.data[step->before].chain : (uint32_t)s->load.count;
-            if (!follows) {
-                ti_vec_push(&s->load, 0);
+            const bool goes_on = follows(s, at) && number_of(s, step->before) < k;
+            step->chain = goes_on ? s->step.data[step->before].chain : (uint32_t)s->chain.count;
+            if (!goes_on) {
+                ti_vec_push(&s->chain, ((ti_spread_chain){ .first = k }));
             }
-            s->load.data[step->chain] += step->ns + TAKE_NS;
+            s->chain.data[step->chain].last = k;
+            s->chain.data[step->chain].ns += step->ns + TAKE_NS;
         }
     }
 }
 
 /* ---- workers */
 
-/* Chains in order, each worker as many as are about its share. */
-typedef struct dealer {
-    int workers, self, worker, dealt; /* so many have got something */
-    uint64_t share, load;
-} dealer;
+/* A round is cut into stretches, for each of which each worker has something to do. */
+enum { STRETCHES = 32 };
 
-static void go_on(dealer *d)
+typedef struct loads {
+    uint64_t *ns; /* by worker and stretch */
+    size_t steps;
+} loads;
+
+static uint64_t *load_of(const loads *l, int worker, uint32_t step)
 {
-    d->worker = d->worker == d->self && d->self > 0 ? 0 : d->worker + 1;
-    d->worker += d->worker == d->self;
-    d->load = 0;
-    d->dealt++;
+    return &l->ns[(size_t)worker * STRETCHES + step * STRETCHES / l->steps];
 }
 
-static int worker_of(dealer *d, uint64_t load)
+static uint64_t load_meanwhile(const loads *l, int worker, const ti_spread_chain *c)
 {
-    if (d->load > 0 && d->load + load / 2 > d->share && d->dealt + 1 < d->workers) {
-        go_on(d);
+    uint64_t sum = 0;
+    for (const uint64_t *ns = load_of(l, worker, c->first); ns <= load_of(l, worker, c->last); ns++) {
+        sum += *ns;
     }
-    d->load += load;
-    return d->worker;
+    return sum;
 }
 
-/* Who submits comes first, unless that is all that it has time for. Returns whether more than one gets something. */
-static bool deal(ti_spread *s, int workers, int self)
+static void add_load(const loads *l, int worker, const ti_spread_chain *c)
 {
-    const uint64_t submission = s->step.count * SUBMIT_NS;
-    uint64_t sum = self >= 0 ? submission : 0;
-    for (size_t c = 0; c < s->load.count; c++) {
-        sum += s->load.data[c];
+    uint64_t *first = load_of(l, worker, c->first), *last = load_of(l, worker, c->last);
+    for (uint64_t *ns = first; ns <= last; ns++) {
+        *ns += c->ns / (uint64_t)(last - first + 1);
     }
-    dealer d = { .workers = workers, .self = self, .worker = TI_MAX(self, 0), .share = sum / (uint64_t)workers };
-    if (self >= 0 && s->load.count > 0) {
-        d.load = submission;
-        if (submission + s->load.data[0] / 2 > d.share) {
-            go_on(&d);
+}
+
+/* What submission of a step counts, or that who submits gets nothing else; and whether who submits comes first or last
+ * of those that have about as little to do. */
+typedef struct way {
+    uint64_t submission;
+    bool is_last;
+} way;
+
+static const uint64_t nothing_else = UINT64_MAX;
+
+static int choose_worker(const loads *l, int workers, int self, way is, const ti_spread_chain *c)
+{
+    uint64_t least = UINT64_MAX;
+    int first = -1;
+    for (int w = 0; w < workers; w++) {
+        const bool gets = w != self || is.submission != nothing_else;
+        least = gets ? TI_MIN(least, load_meanwhile(l, w, c)) : least;
+    }
+    for (int w = 0; w < workers; w++) {
+        const bool gets = w != self || is.submission != nothing_else;
+        if (gets && load_meanwhile(l, w, c) <= least + c->ns / 8 &&
+            (first < 0 || (first == self ? is.is_last : w == self && !is.is_last))) {
+            first = w;
         }
     }
-    for (size_t c = 0; c < s->load.count; c++) {
-        s->load.data[c] = (uint64_t)worker_of(&d, s->load.data[c]);
+    return first;
+}
+
+static void deal(ti_spread *s, int workers, int self, way is)
+{
+    const loads l = { words(s, STRETCHES * (size_t)workers), s->step.count };
+    for (uint32_t k = 0; self >= 0 && is.submission != nothing_else && k < s->step.count; k++) {
+        *load_of(&l, self, k) += is.submission;
     }
-    s->idle = workers - 1 - d.dealt;
-    bool differ = false;
+    for (size_t c = 0; c < s->chain.count; c++) {
+        ti_spread_chain *chain = &s->chain.data[c];
+        chain->worker = choose_worker(&l, workers, self, is, chain);
+        add_load(&l, chain->worker, chain);
+    }
     for (size_t k = 0; k < s->step.count; k++) {
         ti_spread_step *step = &s->step.data[k];
-        step->worker = step->may_move ? (int)s->load.data[step->chain] : -1;
-        differ |= step->may_move && step->worker != TI_MAX(self, 0);
+        step->worker = step->may_move ? s->chain.data[step->chain].worker : -1;
     }
-    return differ;
 }
 
 /* ---- how long it takes */
@@ -211,17 +301,15 @@ static void pass_step(const ti_spread *s, clocks *c, ti_spread_step *step)
 /* The second round, since the first one waits for nothing before it. */
 static uint64_t estimate(ti_spread *s, int workers, int self)
 {
-    clocks c = { TI_NEW_ARRAY(uint64_t, (size_t)workers + 1), workers, self >= 0 ? self : workers };
+    clocks c = { words(s, (size_t)workers + 1), workers, self >= 0 ? self : workers };
     uint64_t begin = 0;
     for (size_t k = 0; k < 2 * s->step.count; k++) {
-        ti_spread_step *step = &s->step.data[k % s->step.count];
+        ti_spread_step *step = step_of(s, k);
         begin = k == s->step.count ? latest(&c) : begin;
         step->end = k < s->step.count ? 0 : step->end;
         pass_step(s, &c, step);
     }
-    const uint64_t end = latest(&c);
-    ti_free(c.of, ((size_t)workers + 1) * sizeof(*c.of));
-    return end - begin;
+    return latest(&c) - begin;
 }
 
 /* One after the other; and if workers did nothing else, and saw at once what others do. */
@@ -230,30 +318,81 @@ static void bound(ti_spread *s, int workers)
     uint64_t sum = 0, longest = 0;
     s->alone = 0;
     for (size_t k = 0; k < s->step.count; k++) {
-        ti_spread_step *step = &s->step.data[k];
+        ti_spread_step *step = step_of(s, k);
         const uint64_t ns = step->ns / (uint64_t)TI_MAX(step->pieces, 1);
         s->alone += ns + (step->pieces ? SUBMIT_NS : 0);
         sum += step->ns;
         step->end = ns;
         for (uint32_t n = step->need; n < step->need + step->needs; n++) {
             const uint32_t of = s->need.data[n].of;
-            step->end = TI_MAX(step->end, of < k ? s->step.data[of].end + ns : 0);
+            step->end = TI_MAX(step->end, number_of(s, of) < k ? s->step.data[of].end + ns : 0);
         }
         longest = TI_MAX(longest, step->end);
     }
     s->ideal = TI_MAX(longest, sum / (uint64_t)workers);
 }
 
+static void count_idle(ti_spread *s, int workers, int self)
+{
+    s->idle = 0;
+    for (int w = 0; w < workers; w++) {
+        bool gets = w == self;
+        for (size_t c = 0; c < s->chain.count && !gets; c++) {
+            gets = s->chain.data[c].worker == w;
+        }
+        s->idle += !gets;
+    }
+}
+
+static void find(ti_spread *s, int workers, int self)
+{
+    const uint64_t submission[] = { 0, SUBMIT_NS / 2, SUBMIT_NS, nothing_else };
+    enum { WAYS = 2 * sizeof(submission) / sizeof(submission[0]) - 1 };
+    way best = { 0, false };
+    s->spread = UINT64_MAX;
+    find_chains(s);
+    for (size_t k = 0; k < WAYS; k++) {
+        const way is = { submission[k / 2], k % 2 };
+        deal(s, workers, self, is);
+        const uint64_t ns = estimate(s, workers, self);
+        best = ns < s->spread ? is : best;
+        s->spread = TI_MIN(ns, s->spread);
+    }
+    deal(s, workers, self, best);
+    bound(s, workers);
+    count_idle(s, workers, self);
+}
+
+/* Of all that counts but for how long kernels take, which is never quite the same. */
+static uint64_t hash_of(const ti_spread *s, int workers, int self)
+{
+    uint64_t h = ti_hash_mix((uint64_t)workers, (uint64_t)self);
+    for (size_t k = 0; k < s->step.count; k++) {
+        const ti_spread_step *step = &s->step.data[k];
+        h = ti_hash_mix(h, (uint64_t)step->pieces << 2 | step->may_move << 1 | step->names_point);
+        h = ti_hash_mix(h, step->bytes);
+    }
+    for (size_t k = 0; k < s->need.count; k++) {
+        h = ti_hash_mix(h, s->need.data[k].bytes ^ (uint64_t)s->need.data[k].of << 40);
+    }
+    return h;
+}
+
 bool ti_spread_find(ti_spread *s, int workers, int self)
 {
-    if (workers < 2) {
-        return false;
+    const uint64_t hash = hash_of(s, workers, self);
+    const bool is_known = s->worker.count == s->step.count && s->hash == hash;
+    if (!is_known) {
+        find(s, workers, self);
+        ti_vec_clear(&s->worker);
+        s->hash = hash;
     }
-    find_chains(s);
-    if (!deal(s, workers, self)) {
-        return false;
+    for (size_t k = 0; k < s->step.count; k++) {
+        if (is_known) {
+            s->step.data[k].worker = s->worker.data[k];
+        } else {
+            ti_vec_push(&s->worker, s->step.data[k].worker);
+        }
     }
-    s->spread = estimate(s, workers, self);
-    bound(s, workers);
-    return true;
+    return s->idle < workers - (self >= 0);
 }

@@ -2,9 +2,11 @@
  * other run beside each other.
  *
  * Kernels that work on the same data one after the other form a chain: each is with the one that it shares most with.
- * Chains go to the workers in the order of the program, so that neighbours are near each other, by how long they take;
- * who submits has that to do as well. Whether this pays is estimated by going through two rounds, with what it takes to
- * hand a kernel over; exec/round_choice.h then measures it. Pure functions; any thread. */
+ * A round may begin in the middle of a pass of the program's loop: it is looked at from where fewest chains are cut.
+ * Each chain goes to the worker that has least to do meanwhile; who submits has that to do as well, which is counted
+ * less or more: the best of a few such ways is taken.
+ * How long a round takes is estimated by going through two of them, with what it takes to hand a kernel over; whether
+ * it pays is then measured (round_choice.h). Pure functions; any thread. */
 #ifndef TI_ROUND_SPREAD_H
 #define TI_ROUND_SPREAD_H
 
@@ -26,16 +28,28 @@ typedef struct ti_spread_step {
     uint32_t need, needs; /* of `need` below */
     int worker;           /* found: who runs it; -1: nobody alone */
     /* While it is worked out: */
+    uint64_t bytes; /* that it touches */
     uint32_t before, after, chain;
     uint64_t before_bytes, after_bytes;
     uint64_t end;
 } ti_spread_step;
 
+/* Kernels of one worker, from the first to the last. */
+typedef struct ti_spread_chain {
+    uint32_t first, last;
+    uint64_t ns;
+    int worker;
+} ti_spread_chain;
+
 typedef struct ti_spread {
     TI_VEC(ti_spread_step) step;
     TI_VEC(ti_spread_need) need;
-    TI_VEC(uint64_t) load; /* of chains */
-    int idle;              /* workers that get nothing */
+    TI_VEC(ti_spread_chain) chain;
+    size_t first;           /* the step that is looked at first; chains count from it */
+    TI_VEC(int32_t) worker; /* what was found for rounds of this hash */
+    uint64_t hash;
+    TI_VEC(uint64_t) words; /* while it is worked out */
+    int idle;               /* workers but who submits that get nothing */
     /* Of a round, in nanoseconds: as it would be without, as it is, and if handing over took no time. */
     uint64_t alone, spread, ideal;
 } ti_spread; /* a zeroed one is fresh */
@@ -45,7 +59,8 @@ void ti_spread_fini(ti_spread *spread);
 /* The next instruction of so many; its dependencies are how many before it they are. */
 void ti_spread_add(ti_spread *spread, const ti_instruction *round, size_t count, uint64_t ns, int pieces,
                    bool may_move);
-/* Finds who runs what: `self` submits, as a worker, or -1. False: it is one worker for all that may move. */
+/* Finds who runs what, if it is not the same round as the last time: `self` submits, as a worker, or -1. False: it is
+ * one worker for all that may move. */
 bool ti_spread_find(ti_spread *spread, int workers, int self);
 
 #endif
