@@ -48,17 +48,18 @@ typedef struct form {
 } form;
 
 typedef struct entry {
-    ti_shape *shape;      /* in the arena, with all that it points to */
-    uint64_t *word;       /* the description, too */
-    ti_task_bytes *whole; /* once more as it lies there, or NULL */
-    uint64_t hash;        /* 0: it has left */
-    uint64_t form;        /* its serial; 0: it has none */
-    uint32_t number;
+    _Alignas(TI_CACHE_LINE) uint64_t hash; /* 0: it has left */
+    ti_task_bytes *whole;                  /* the description as it lies there, or NULL */
+    ti_shape *shape;                       /* in the arena, with all that it points to */
+    struct entry *follower[FOLLOWERS];     /* what came after it lately, or NULL; may have left since */
     uint64_t last_task, last_use;
+    size_t whole_bytes; /* so far in one cache line */
+    uint64_t *word;     /* the description, too */
+    uint64_t form;      /* its serial; 0: it has none */
+    uint32_t number;
     size_t bytes;
-    struct entry *next;                /* of its chain, or of those that have left */
-    struct entry *newer, *older;       /* by use */
-    struct entry *follower[FOLLOWERS]; /* what came after it lately, or NULL; may have left since */
+    struct entry *next;          /* of its chain, or of those that have left */
+    struct entry *newer, *older; /* by use */
     ti_arena arena;
 } entry;
 
@@ -351,6 +352,16 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
     return e;
 }
 
+/* Loops of thousands of tasks: what comes next, and the one after it, are on their way. */
+static inline void fetch_next(const entry *e)
+{
+    const entry *next = e->follower[0];
+    if (next) {
+        ti_prefetch(next->whole, next->whole_bytes);
+        ti_prefetch(next->follower[0], 1);
+    }
+}
+
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
 {
     entry *before = s->latest_use;
@@ -359,6 +370,7 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
         entry *next = before->follower[i];
         if (next->hash && next->whole && ti_task_bytes_may_be(given, next->whole) &&
             ti_task_bytes_are(given, next->whole)) { /* as the last time */
+            fetch_next(next);
             note_use(s, next, task);
             return next->shape;
         }
@@ -535,6 +547,7 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     e->shape = shape;
     e->word = ti_description_write(given, &s->asked, false, &e->arena);
     e->whole = s->count < MAX_WHOLE ? ti_task_bytes_take(given, &s->asked, &e->arena) : NULL;
+    e->whole_bytes = ti_task_bytes_size(&s->asked);
     e->hash = s->asked.hash;
     e->form = s->form ? s->form->serial : 0;
     e->number = shape->number;

@@ -98,10 +98,21 @@ static void wait_until(ti_host_fork *f, const ti_host_wait *wait)
     }
 }
 
+/* If that is there already. */
+static void fetch_next(ti_host_fork *f, int worker, uint32_t count)
+{
+    enum { JOB_BYTES = 512 };
+    const ti_host_post *p = post_of(f, worker, count);
+    if (atomic_load_explicit(&p->count, memory_order_acquire) == count) {
+        ti_prefetch(p->kernel, JOB_BYTES);
+    }
+}
+
 /* By the worker, or by another one for it. */
 static void run(ti_host_fork *f, const ti_host_post *p, uint32_t count, int worker, int by)
 {
     ti_host_mark *m = &f->mark[worker];
+    fetch_next(f, worker, count + 1);
     for (int i = 0; i < p->waits; i++) {
         wait_until(f, &p->wait[i]);
     }
@@ -129,6 +140,17 @@ bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t count, int by)
 }
 
 /* ---- who posts waits */
+
+/* Workers that sleep, if these are more than need not be woken. Without a fence one is missed that is about to: the next
+ * post wakes it, or who waits for it. */
+static void wake(ti_host_fork *f, int idle)
+{
+    ti_lot *lot = f->desc->lot;
+    if (TI_UNLIKELY(atomic_load_explicit(&lot->sleepers[2], memory_order_relaxed) > (uint32_t)idle)) {
+        ti_lot_move(lot);
+        ti_lot_wake_slow(lot, INT_MAX, f->desc->runs ? f->desc->runs : TI_CAN_ANYTHING);
+    }
+}
 
 static bool has_ended(const ti_host_fork *f, const ti_host_wait *wait)
 {
@@ -168,7 +190,13 @@ static void help(ti_host_fork *f, int worker)
 static void await_count(ti_host_fork *f, int worker, const _Atomic uint32_t *count, uint32_t wanted)
 {
     for (uint32_t round = 1; !is_so_far(count, wanted); round++) {
-        round < PATIENCE ? ti_cpu_relax() : help(f, worker);
+        if (round < PATIENCE) {
+            ti_cpu_relax();
+        } else {
+            atomic_thread_fence(memory_order_seq_cst);
+            wake(f, 0);
+            help(f, worker);
+        }
     }
 }
 
@@ -214,13 +242,16 @@ void ti_host_fork_note_point(ti_host_fork *f)
     for (int w = 0; w < f->workers; w++) {
         f->told[w].before = f->told[w].at_point;
         f->told[w].at_point = f->told[w].count;
+        ti_prefetch(&f->mark[w].ended, 1);
     }
 }
 
-void ti_host_fork_need_point(ti_host_fork *f)
+void ti_host_fork_need_point(ti_host_fork *f, int worker)
 {
     for (int w = 0; w < f->workers; w++) {
-        await_worker(f, w, f->told[w].before);
+        if (w != worker) {
+            await_worker(f, w, f->told[w].before);
+        }
     }
 }
 
@@ -242,11 +273,7 @@ static void put(ti_host_fork *f, int worker, const ti_host_post *what, const voi
         memcpy(p->with.few, args, bytes);
     }
     atomic_store_explicit(&p->count, count, memory_order_release);
-}
-
-static uint32_t runs(const ti_host_fork *f)
-{
-    return f->desc->runs ? f->desc->runs : TI_CAN_ANYTHING;
+    __builtin_prefetch(post_of(f, worker, count + 2), 1); /* the worker looks at the next one at most */
 }
 
 ti_host_wait ti_host_fork_share(ti_host_fork *f, ti_device_kernel *kernel, const void *args, size_t bytes)
@@ -265,7 +292,7 @@ ti_host_wait ti_host_fork_share(ti_host_fork *f, ti_device_kernel *kernel, const
             put(f, w, &p, args, bytes);
         }
     }
-    ti_lot_wake_able(f->desc->lot, f->desc->wakes_all ? INT_MAX : f->workers - (f->self >= 0), runs(f));
+    wake(f, 0);
     ti_host_fork_await(f, &before);
     if (f->self >= 0) {
         call(f, kernel, args, f->workers, f->self, f->self);
@@ -307,16 +334,6 @@ void ti_host_fork_need(ti_host_fork *f, int worker, const ti_host_wait *wait)
     }
 }
 
-/* Workers that get nothing sleep at last, and need not be woken. */
-static void wake(ti_host_fork *f)
-{
-    ti_lot *lot = f->desc->lot;
-    ti_lot_move(lot);
-    if (TI_UNLIKELY(atomic_load_explicit(&lot->sleepers[2], memory_order_seq_cst) > (uint32_t)f->idle)) {
-        ti_lot_wake_slow(lot, INT_MAX, runs(f));
-    }
-}
-
 ti_host_wait ti_host_fork_hand(ti_host_fork *f, int worker, ti_device_kernel *kernel, const void *args, size_t bytes)
 {
     TI_ASSERT(!kernel->run);
@@ -328,6 +345,6 @@ ti_host_wait ti_host_fork_hand(ti_host_fork *f, int worker, ti_device_kernel *ke
     f->needing.kernel = kernel;
     put(f, worker, &f->needing, args, bytes);
     f->needing.waits = 0;
-    wake(f);
+    wake(f, f->idle);
     return (ti_host_wait){ worker, f->told[worker].count };
 }

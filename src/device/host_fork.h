@@ -85,7 +85,7 @@ void ti_host_fork_meet(ti_host_fork *fork);
 /* The kernel that is handed to the worker next needs this. */
 void ti_host_fork_need(ti_host_fork *fork, int worker, const ti_host_wait *wait);
 /* All before the point before the latest one. */
-void ti_host_fork_need_point(ti_host_fork *fork);
+void ti_host_fork_need_point(ti_host_fork *fork, int worker);
 /* A kernel that this worker runs when all that it needs has ended; if that is who calls, then it has run it. */
 ti_host_wait ti_host_fork_hand(ti_host_fork *fork, int worker, ti_device_kernel *kernel, const void *args,
                                size_t bytes);

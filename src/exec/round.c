@@ -131,7 +131,8 @@ static bool prepare(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool al
     const ti_instruction *i = op->instruction;
     if (i->kind == TI_INSTRUCTION_KERNEL) {
         op->job = ti_kernel_job(&ex->jobs, &ex->table, &ex->kernels, i);
-        op->args = room_for_args(ops, i->task->shape->args_size);
+        op->bytes = i->task->shape->args_size;
+        op->args = room_for_args(ops, op->bytes);
         op->part[0].worker = op->part[1].worker = TI_HOST_NOBODY;
         return choose(ex, ops, op, always, has_long);
     }
@@ -190,7 +191,7 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
     ops->self = self;
     ops->long_ns = 0;
     for (size_t k = 0; k < count && can; k++) {
-        ti_vec_push(&ops->op, (ti_round_op){ .instruction = &instruction[k] });
+        ti_vec_push(&ops->op, ((ti_round_op){ .instruction = &instruction[k], .kind = instruction[k].kind }));
         can = prepare(ex, ops, &ops->op.data[k], always, &has_long);
     }
     if (can && spread(ex, ops, instruction, always, has_long)) {
@@ -257,17 +258,17 @@ bool ti_executor_round_poll(ti_executor *ex, int looks)
 /* ---- what is carried out */
 
 /* To one worker, when all that it needs has ended. */
-static ti_host_wait hand(ti_host_fork *fork, ti_round_ops *ops, const ti_spread_step *s, ti_device_kernel *k,
+static ti_host_wait hand(ti_host_fork *fork, ti_round_ops *ops, const ti_spread_step *s, const ti_round_op *op,
                          const void *args)
 {
     if (s->names_point) {
-        ti_host_fork_need_point(fork);
+        ti_host_fork_need_point(fork, s->worker);
     }
     for (uint32_t n = s->need; n < s->need + s->needs; n++) {
         const ti_round_op *of = &ops->op.data[ops->spread.need.data[n].of];
         ti_host_fork_need(fork, s->worker, &of->part[of->turn]);
     }
-    return ti_host_fork_hand(fork, s->worker, k, args, k->launch.args_size);
+    return ti_host_fork_hand(fork, s->worker, &op->job->kernel, args, op->bytes);
 }
 
 static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, const void *args)
@@ -275,7 +276,7 @@ static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, cons
     ti_device_kernel *k = &op->job->kernel;
     ti_host_fork *fork = ti_device_host_fork(ex->is.device[0]);
     const ti_spread_step *s = &ops->spread.step.data[op - ops->op.data];
-    const size_t bytes = k->launch.args_size, room = TI_ALIGN_UP(bytes, sizeof(ti_round_bytes));
+    const size_t bytes = op->bytes, room = TI_ALIGN_UP(bytes, sizeof(ti_round_bytes));
     char *copy = NULL;
     op->turn = !op->turn;
     if (bytes) {
@@ -286,10 +287,24 @@ static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, cons
     if (ti_round_choices_cuts(&ex->choices, op->choice)) {
         op->part[op->turn] = ti_host_fork_share(fork, k, copy, bytes);
     } else if (s->worker >= 0 && ops->spreads != SIZE_MAX && ti_round_choices_cuts(&ex->choices, ops->spreads)) {
-        op->part[op->turn] = hand(fork, ops, s, k, copy);
+        op->part[op->turn] = hand(fork, ops, s, op, copy);
     } else {
         op->part[op->turn].worker = TI_HOST_NOBODY;
         ti_host_fork_run(fork, k, copy);
+    }
+}
+
+/* Rounds of thousands of tasks: what comes next is on its way. */
+static void fetch_next(const ti_round_ops *ops, size_t at)
+{
+    enum { JOBS = 2, OPS = 4, JOB_BYTES = 512 };
+    if (at + OPS < ops->op.count) {
+        const ti_round_op *next = &ops->op.data[at + JOBS];
+        ti_prefetch(&ops->op.data[at + OPS], sizeof(*next) / 2);
+        ti_prefetch(&ops->spread.step.data[at + OPS], 1);
+        if (next->job && ops->spread.step.data[at + JOBS].worker <= TI_MAX(ops->self, 0)) {
+            ti_prefetch(next->job, JOB_BYTES);
+        }
     }
 }
 
@@ -297,21 +312,24 @@ void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const v
                           ti_signal *signal)
 {
     ti_round_op *op = &ops->op.data[at];
-    const ti_instruction *i = op->instruction;
     TI_ASSERT(at < ops->op.count);
+    fetch_next(ops, at);
     if (at == 0 && ti_round_choices_is_due(&ex->choices)) {
         ti_round_choices_next(&ex->choices, ti_clock_ns());
     }
-    if (i->kind == TI_INSTRUCTION_KERNEL) {
+    if (op->kind == TI_INSTRUCTION_KERNEL) {
         run_kernel(ex, ops, op, args);
-    } else if (i->kind == TI_INSTRUCTION_REDUCE) {
+        return;
+    }
+    const ti_instruction *i = op->instruction;
+    if (op->kind == TI_INSTRUCTION_REDUCE) {
         ti_executor_rest_round(ex);
         ti_combine_slots(&i->as.reduce, op->slots, op->to, 0, i->as.reduce.elements);
-    } else if (i->kind == TI_INSTRUCTION_COPY) {
+    } else if (op->kind == TI_INSTRUCTION_COPY) {
         const ti_block to = ti_layout_block(memory, &i->as.copy.to.whole, &i->as.copy.box, i->as.copy.elem_size);
         ti_executor_rest_round(ex);
         ti_layout_copy(&to, &op->from);
-    } else if (i->kind == TI_INSTRUCTION_FENCE) {
+    } else if (op->kind == TI_INSTRUCTION_FENCE) {
         ti_executor_rest_round(ex);
         atomic_store_explicit(&signal->set, 1, memory_order_release);
     }

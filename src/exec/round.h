@@ -17,18 +17,18 @@ struct ti_signal;
 /* What is known of an instruction of the round. */
 typedef struct ti_round_op {
     ti_instruction *instruction;
-    struct ti_job *job; /* of a kernel: this and the next three */
-    size_t choice;      /* whether it is cut */
-    uint64_t ns;        /* that it takes, as far as is known; of a kernel, also: */
-    int pieces;
-    bool may_move; /* in one piece, and may run beside others */
-    size_t args;   /* where they lie, twice: in turns */
+    ti_instruction_kind kind;
     bool turn;
+    bool may_move;        /* a kernel in one piece, which may run beside others */
+    struct ti_job *job;   /* of a kernel: this and the next ones */
+    size_t choice;        /* whether it is cut */
+    size_t args, bytes;   /* where they lie, twice: in turns; of a message: its size */
     ti_host_wait part[2]; /* when it has ended: the latest turn, and the one before */
-    char *slots, *to;     /* of a reduction */
-    ti_block from;        /* of a copy to the program's memory */
-    size_t block;         /* of a message: the first; of a reduction that is kept: 1 + its number, else 0 */
-    size_t bytes;
+    uint64_t ns;          /* that it takes, as far as is known */
+    int pieces;
+    char *slots, *to;        /* of a reduction */
+    ti_block from;           /* of a copy to the program's memory */
+    size_t block;            /* of a message: the first; of a reduction that is kept: 1 + its number, else 0 */
     uint64_t number, stride; /* of a message or a collective: of the next one, and how many there are in a round */
 } ti_round_op;
 

@@ -193,7 +193,7 @@ static bool watch(ti_round *r)
 static void go_on(ti_runtime *rt)
 {
     ti_round *r = &rt->round;
-    const ti_task_kind kind = r->step.data[r->at].task.kind;
+    const ti_task_kind kind = r->step.data[r->at].kind;
     r->passed++;
     r->passed_points += kind == TI_TASK_HORIZON || kind == TI_TASK_EPOCH;
     if (kind == TI_TASK_HORIZON) {
@@ -207,8 +207,8 @@ static void go_on(ti_runtime *rt)
 
 static bool is_next(ti_runtime *rt, ti_task_kind kind, const ti_shape *shape)
 {
-    const ti_task *next = &rt->round.step.data[rt->round.at].task;
-    return next->kind == kind && (!shape || next->shape->serial == shape->serial) &&
+    const ti_round_step *next = &rt->round.step.data[rt->round.at];
+    return next->kind == kind && (!shape || next->serial == shape->serial) &&
            ti_failure_get(&rt->progress.failure) == TACIT_OK;
 }
 
@@ -270,7 +270,7 @@ static void pass_horizons(ti_runtime *rt)
     const ti_round *r = &rt->round;
     do {
         go_on(rt);
-    } while (r->step.data[r->at].task.kind == TI_TASK_HORIZON);
+    } while (r->step.data[r->at].kind == TI_TASK_HORIZON);
 }
 
 static void carry_out(ti_runtime *rt, const void *args, const ti_user_copy *fence)
@@ -457,7 +457,7 @@ static void tell_all(ti_runtime *rt)
     }
     for (size_t k = 0; k < told * r->step.count + r->at; k++) {
         const ti_round_step *s = &r->step.data[k % r->step.count];
-        if (s->task.kind != TI_TASK_HORIZON) {
+        if (s->kind != TI_TASK_HORIZON) {
             tell(rt, s);
         }
     }

@@ -28,10 +28,13 @@
 #include "ir/signal.h"
 
 typedef struct ti_round_step {
+    ti_task_kind kind;
+    bool talks;     /* some of its instructions are messages or collectives */
+    uint32_t count; /* of these */
+    size_t first;
+    uint64_t serial;      /* of its shape */
     ti_task task;         /* what is the same each time; of a horizon of the graph's own no more than its kind */
     ti_local_piece piece; /* of a fence */
-    size_t first, count;  /* its instructions */
-    bool talks;           /* some of them are messages or collectives */
 } ti_round_step;
 
 /* How a thread's time in rounds is spent; every so many of them one is measured. */

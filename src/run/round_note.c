@@ -87,9 +87,11 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
 {
     static const ti_shape wait = { .name = "wait" };
     const bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
-    ti_round_step s = { .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape },
+    ti_round_step s = { .kind = task->kind,
+                        .serial = is_point ? 0 : task->shape->serial,
+                        .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape },
                         .first = r->instruction.count,
-                        .count = batch.count };
+                        .count = (uint32_t)batch.count };
     bool can = r->step.count < MAX_STEPS && may_be_step(task);
     if (can && task->kind == TI_TASK_FENCE) {
         s.piece = task->as.fence.piece[0];

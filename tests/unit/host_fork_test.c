@@ -226,7 +226,7 @@ static void do_deeds(crew *c, rng *random, int self)
             ti_host_fork_note_point(&c->fork);
             before = at_point;
             at_point = all;
-            ti_host_fork_need_point(&c->fork);
+            ti_host_fork_need_point(&c->fork, -1);
             for (int i = 0; i < LATEST; i++) {
                 sum += atomic_load(&ended[i]);
             }
