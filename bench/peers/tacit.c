@@ -464,26 +464,28 @@ static struct columns columns_of(const struct peer *p, size_t block, size_t bloc
     return (struct columns){ share(p->n, block, blocks), share(p->n, block + 1, blocks), tacit_place_node(node) };
 }
 
-static void submit_rows(tacit_buffer *a, struct columns c, size_t begin, size_t end)
+/* A description has more bytes than these rows take to compute, so it is made once, and gets what differs. */
+static void submit_rows(tacit_buffer *a, tacit_task *rows, struct columns c, size_t begin, size_t end)
 {
     const size_t left = c.begin ? c.begin : 1;
-    const tacit_mapper above = tacit_fixed(tacit_box2(begin - 1, begin, left - 1, c.end));
-    const tacit_mapper beside = tacit_fixed(tacit_box2(begin, end, left - 1, left));
-    must(tacit_submit(ctx, &(tacit_task){ .name = "wavefront",
-                                          .range = TACIT_RANGE(end - begin, c.end - left),
-                                          .offset = { begin, left },
-                                          .place = c.place,
-                                          .kernel.host = do_wavefront,
-                                          .hint.whole_chunk = true,
-                                          .access = { tacit_read(a, above), tacit_read(a, beside),
-                                                      tacit_write(a, tacit_one_to_one()) } }));
+    rows->range = TACIT_RANGE(end - begin, c.end - left);
+    rows->offset[0] = begin;
+    rows->offset[1] = left;
+    rows->place = c.place;
+    rows->access[0] = tacit_read(a, tacit_fixed(tacit_box2(begin - 1, begin, left - 1, c.end)));
+    rows->access[1] = tacit_read(a, tacit_fixed(tacit_box2(begin, end, left - 1, left)));
+    must(tacit_submit(ctx, rows));
 }
 
 static void sweep(const struct peer *p, tacit_buffer *a, size_t blocks)
 {
+    tacit_task rows = { .name = "wavefront",
+                        .kernel.host = do_wavefront,
+                        .hint.whole_chunk = true,
+                        .access[2] = tacit_write(a, tacit_one_to_one()) };
     for (size_t i = 1; i < p->n; i += p->group) {
         for (size_t b = 0; b < blocks; b++) {
-            submit_rows(a, columns_of(p, b, blocks), i, i + p->group < p->n ? i + p->group : p->n);
+            submit_rows(a, &rows, columns_of(p, b, blocks), i, i + p->group < p->n ? i + p->group : p->n);
         }
     }
     must(tacit_submit(ctx,

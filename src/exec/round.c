@@ -98,7 +98,8 @@ static bool spread(ti_executor *ex, ti_round_ops *ops, const ti_instruction *ins
         return !has_long;
     }
     if (always || s->spread < s->alone) {
-        ops->spreads = ti_round_choices_add(&ex->choices, name, true, true);
+        const bool is_much = s->spread < s->alone - s->alone / 4;
+        ops->spreads = ti_round_choices_add(&ex->choices, name, always || is_much, true);
     }
     return !has_long || s->spread < s->ideal + s->ideal / 4;
 }
