@@ -81,9 +81,11 @@ static bool choose(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, bool alw
     return k->host && (always || (ns > 0 && ns < SHORT_NS));
 }
 
-/* Which worker runs what, if any but the caller should. Long kernels that cannot be cut need others beside them. */
+/* Which worker runs what, if any but the caller should. Long kernels that cannot be cut need others beside them, nearly
+ * as much as there may be, since the engine would find that, too, but for what it takes for each. */
 static bool spread(ti_executor *ex, ti_round_ops *ops, const ti_instruction *instruction, bool always, bool has_long)
 {
+    enum { ENGINE_NS = 300 };
     const int workers = ex->is.device[0]->workers;
     uint64_t name = 0;
     ops->spreads = SIZE_MAX;
@@ -99,9 +101,9 @@ static bool spread(ti_executor *ex, ti_round_ops *ops, const ti_instruction *ins
     }
     if (always || s->spread < s->alone) {
         const bool is_much = s->spread < s->alone - s->alone / 4;
-        ops->spreads = ti_round_choices_add(&ex->choices, name, always || is_much, true);
+        ops->spreads = ti_round_choices_add(&ex->choices, name, always || is_much || has_long, true);
     }
-    return !has_long || s->spread < s->ideal + s->ideal / 4;
+    return !has_long || (s->spread < s->alone && s->spread < s->ideal + s->ideal / 4 + ops->op.count * ENGINE_NS);
 }
 
 /* Twice, since the kernel may be under way still when it comes again. */

@@ -30,6 +30,16 @@ void ti_spread_fini(ti_spread *s)
 
 /* ---- what is known */
 
+static bool reads(const ti_instruction_view *v)
+{
+    return v->mode == TACIT_READ || v->mode == TACIT_UPDATE;
+}
+
+static bool writes(const ti_instruction_view *v)
+{
+    return v->mode != TACIT_READ;
+}
+
 static uint64_t bytes_of_both(const ti_instruction_view *a, const ti_instruction_view *b)
 {
     if (a->part || b->part || a->place.allocation != b->place.allocation) {
@@ -39,22 +49,30 @@ static uint64_t bytes_of_both(const ti_instruction_view *a, const ti_instruction
     return (uint64_t)ti_box_volume(&both) * a->buffer->elem_size;
 }
 
-static uint64_t shared_bytes(const ti_instruction *a, const ti_instruction *b)
+/* What a kernel works with: what it reads, or all if it reads nothing. */
+static uint64_t input_bytes(const ti_instruction *i, bool *reads_any)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < a->as.kernel.views; i++) {
-        for (uint32_t k = 0; k < b->as.kernel.views; k++) {
-            bytes += bytes_of_both(&a->as.kernel.view[i], &b->as.kernel.view[k]);
-        }
+    uint64_t bytes = 0, all = 0;
+    *reads_any = false;
+    for (uint32_t v = 0; i->kind == TI_INSTRUCTION_KERNEL && v < i->as.kernel.views; v++) {
+        const ti_instruction_view *view = &i->as.kernel.view[v];
+        const uint64_t its = bytes_of_both(view, view);
+        *reads_any |= reads(view);
+        bytes += reads(view) ? its : 0;
+        all += its;
     }
-    return bytes;
+    return *reads_any ? bytes : all;
 }
 
-static uint64_t touched_bytes(const ti_instruction *i)
+/* Of that, what another kernel writes. */
+static uint64_t shared_bytes(const ti_instruction *i, bool reads_any, const ti_instruction *other)
 {
     uint64_t bytes = 0;
-    for (uint32_t v = 0; i->kind == TI_INSTRUCTION_KERNEL && v < i->as.kernel.views; v++) {
-        bytes += bytes_of_both(&i->as.kernel.view[v], &i->as.kernel.view[v]);
+    for (uint32_t v = 0; v < i->as.kernel.views; v++) {
+        for (uint32_t w = 0; w < other->as.kernel.views; w++) {
+            const ti_instruction_view *of = &i->as.kernel.view[v], *by = &other->as.kernel.view[w];
+            bytes += writes(by) && (reads(of) || !reads_any) ? bytes_of_both(of, by) : 0;
+        }
     }
     return bytes;
 }
@@ -63,14 +81,14 @@ void ti_spread_add(ti_spread *s, const ti_instruction *round, size_t count, uint
 {
     const size_t at = s->step.count;
     const ti_instruction *i = &round[at];
-    ti_spread_step step = {
-        .ns = ns, .pieces = pieces, .may_move = may_move, .need = (uint32_t)s->need.count, .bytes = touched_bytes(i)
-    };
+    bool reads_any;
+    ti_spread_step step = { .ns = ns, .pieces = pieces, .may_move = may_move, .need = (uint32_t)s->need.count };
+    step.bytes = input_bytes(i, &reads_any);
     TI_ASSERT(at < count && (!may_move || pieces == 1));
     for (uint32_t k = 0; k < i->deps; k++) {
         const size_t of = (at + count - (size_t)(i->dep[k] % count)) % count;
         if (round[of].kind == TI_INSTRUCTION_KERNEL && i->kind == TI_INSTRUCTION_KERNEL) {
-            ti_vec_push(&s->need, ((ti_spread_need){ (uint32_t)of, shared_bytes(i, &round[of]) }));
+            ti_vec_push(&s->need, ((ti_spread_need){ (uint32_t)of, shared_bytes(i, reads_any, &round[of]) }));
         }
         step.names_point |= round[of].kind == TI_INSTRUCTION_EPOCH;
     }
@@ -99,8 +117,8 @@ static size_t number_of(const ti_spread *s, size_t step)
     return (step + s->step.count - s->first) % s->step.count;
 }
 
-/* Of what a step needs, here or in the round before, it shares most with one, which is much of what it touches; and
- * that one most with one of those that need it. */
+/* Of what a step needs, here or in the round before, most is written by one, which is much of its input; and that one
+ * writes most for one of those that need it. */
 static void find_neighbours(ti_spread *s, uint32_t at)
 {
     enum { MUCH = 4 };

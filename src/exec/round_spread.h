@@ -1,19 +1,19 @@
 /* Which worker runs which kernel of a round, of those that are run in one piece: kernels that do not depend on each
  * other run beside each other.
  *
- * Kernels that work on the same data one after the other form a chain: each is with the one that it shares most with.
- * A round may begin in the middle of a pass of the program's loop: it is looked at from where fewest chains are cut.
- * Each chain goes to the worker that has least to do meanwhile; who submits has that to do as well, which is counted
- * less or more: the best of a few such ways is taken.
- * How long a round takes is estimated by going through two of them, with what it takes to hand a kernel over; whether
- * it pays is then measured (round_choice.h). Pure functions; any thread. */
+ * Kernels that work on the same data one after the other form a chain: each comes after the one that has written most
+ * of its input. A round may begin in the middle of a pass of the program's loop: it is looked at from where fewest
+ * chains are cut. Each chain goes to the worker that has least to do meanwhile; who submits has that to do as well,
+ * which is counted less or more: the best of a few such ways is taken. How long a round takes is estimated by going
+ * through two of them, with what it takes to hand a kernel over; whether it pays is then measured (round_choice.h). Pure
+ * functions; any thread. */
 #ifndef TI_ROUND_SPREAD_H
 #define TI_ROUND_SPREAD_H
 
 #include "base/vec.h"
 #include "ir/instruction.h"
 
-/* A kernel of the round that another one waits for, and how many bytes of it that one works with. */
+/* A kernel of the round that another one waits for, and how many bytes of its input that writes. */
 typedef struct ti_spread_need {
     uint32_t of;
     uint64_t bytes;
@@ -28,7 +28,7 @@ typedef struct ti_spread_step {
     uint32_t need, needs; /* of `need` below */
     int worker;           /* found: who runs it; -1: nobody alone */
     /* While it is worked out: */
-    uint64_t bytes; /* that it touches */
+    uint64_t bytes; /* of its input */
     uint32_t before, after, chain;
     uint64_t before_bytes, after_bytes;
     uint64_t end;

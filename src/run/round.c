@@ -118,7 +118,13 @@ static bool is_at_round(ti_runtime *rt)
     const ti_scheduler *s = &rt->scheduler;
     return ti_round_kept(r) && ti_task_graph_round(rt->tasks) == r->number && ti_ring_is_empty(&s->tasks) &&
            ti_ring_is_empty(&s->instructions) && !atomic_load_explicit(&s->backlog, memory_order_relaxed) &&
-           ti_command_graph_is_at_round(s->commands, r->number) && ti_instruction_graph_round(s->graph) == r->cycle;
+           ti_command_graph_is_at_round(s->commands, r->number);
+}
+
+/* A round may have several passes of the tasks' loop: whether the first one begins. */
+static bool is_at_first_pass(const ti_runtime *rt)
+{
+    return ti_instruction_graph_round(rt->scheduler.graph) == rt->round.cycle;
 }
 
 static void postpone(ti_round *r)
@@ -157,11 +163,17 @@ static bool begin(ti_runtime *rt)
     ti_waiting_until(rt, TI_CAUSE_POINTS, NULL);
     ti_lock_take(&rt->scheduling);
     ti_lock_take(&rt->executing);
-    if (ti_failure_get(&rt->progress.failure) == TACIT_OK && is_at_round(rt)) {
+    const bool is_there = ti_failure_get(&rt->progress.failure) == TACIT_OK && is_at_round(rt);
+    const bool is_pass = is_there && !is_at_first_pass(rt) && ++r->misses < r->passes;
+    if (is_there && is_at_first_pass(rt)) {
         start(rt);
     }
     ti_roles_leave_executor(rt);
     ti_lock_drop(&rt->scheduling);
+    if (is_pass) {
+        return false; /* one of the next */
+    }
+    r->misses = 0;
     if (!r->is_active) {
         postpone(r);
     }

@@ -58,6 +58,8 @@ typedef struct ti_round {
     uint64_t number; /* ti_task::again of its first task */
     uint64_t first;  /* that one's id when the round was recorded */
     uint64_t cycle;  /* of the instruction graph: its first step */
+    uint32_t passes; /* of the tasks' round, in one of the instructions' */
+    uint32_t begun;  /* passes since the first one came last */
     uint64_t commands, points;
     TI_VEC(ti_round_step) step;
     TI_VEC(ti_instruction) instruction;
@@ -74,6 +76,7 @@ typedef struct ti_round {
     uint64_t rounds, passed; /* complete ones; tasks and horizons in all, */
     uint64_t passed_points;  /* of these: points */
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
+    uint32_t misses;         /* that were tried where another pass began */
     uint64_t tasks;          /* carried out so, in all */
     ti_round_watch watch;
     ti_signal nobody; /* waits for fences that were carried out */

@@ -3,8 +3,8 @@
 
 #include "base/check.h"
 
-/* A round has so many tasks and horizons at most. */
-enum { MAX_STEPS = TI_AGAIN_STEPS };
+/* A round has so many tasks and horizons at most, and so many passes of the tasks' loop. */
+enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_PASSES = 16 };
 
 static void clear(ti_round *r)
 {
@@ -107,20 +107,41 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
     return can;
 }
 
+/* With the task began another pass of the same tasks. A round of the instruction graph may take several of these: then
+ * that goes on. */
+static bool is_pass(ti_round *r, const ti_task *task)
+{
+    const bool is_same = (r->records || ti_round_kept(r)) && r->number == task->again;
+    return is_same && ++r->begun < (r->records ? (uint32_t)MAX_PASSES : r->passes);
+}
+
+static void complete(ti_round *r)
+{
+    r->passes = r->records ? r->begun + 1 : r->passes;
+    r->begun = 0;
+    r->records = false;
+    ti_round_keep(r, r->number);
+}
+
+static void begin(ti_round *r, const ti_task *task, uint64_t cycle)
+{
+    ti_round_keep(r, 0);
+    clear(r);
+    r->number = task->again;
+    r->first = task->id;
+    r->cycle = cycle;
+    r->begun = 0;
+    r->records = true;
+}
+
 void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch)
 {
     if (cycle && (r->records || ti_round_kept(r)) && r->number == task->again && r->cycle == cycle) {
-        r->records = false;
-        ti_round_keep(r, r->number);
+        complete(r);
         return;
     }
-    if (cycle) {
-        ti_round_keep(r, 0);
-        clear(r);
-        r->number = task->again;
-        r->first = task->id;
-        r->cycle = cycle;
-        r->records = true;
+    if (cycle && !is_pass(r, task)) {
+        begin(r, task, cycle);
     }
     r->records = r->records && keep_task(r, task, commands, batch);
 }

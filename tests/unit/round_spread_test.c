@@ -82,8 +82,8 @@ static void make_sweep(round_of *r, size_t rows, size_t blocks, size_t from, uin
         const size_t at = add(r, TI_INSTRUCTION_KERNEL, ns, 1, true);
         const int64_t first = (int64_t)(block * WIDTH);
         touch(r, at, 1 + row, first, first + WIDTH, TACIT_WRITE);
+        touch(r, at, row, first, first + WIDTH, TACIT_READ); /* above the first row is what nobody writes */
         if (row > 0) {
-            touch(r, at, row, first, first + WIDTH, TACIT_READ);
             need(r, at, (at + count - blocks) % count, count);
         } else if (block == 0) {
             touch(r, at, rows, (int64_t)(blocks * WIDTH) - 1, (int64_t)(blocks * WIDTH), TACIT_READ);
