@@ -141,8 +141,8 @@ bool ti_host_fork_work_now(ti_host_fork *f, int worker, uint32_t count, int by)
 
 /* ---- who posts waits */
 
-/* Workers that sleep, if these are more than need not be woken. Without a fence one is missed that is about to: the next
- * post wakes it, or who waits for it. */
+/* Workers that sleep, if these are more than need not be woken. Without a fence one is missed that is about to: the
+ * next post wakes it, or who waits for it. */
 static void wake(ti_host_fork *f, int idle)
 {
     ti_lot *lot = f->desc->lot;

@@ -1,4 +1,5 @@
-/* Which kernels of a round are cut for all workers: what makes the round shorter.
+/* Which kernels of a round are cut for all workers, and, as one more choice, whether the others are spread over them
+ * (round_spread.h): what makes the round shorter.
  *
  * What a kernel takes does not say it: a part that another worker runs leaves data there, which the next kernels need
  * here, or there too. So rounds are measured, some with one choice for each kernel and some with another one, in turns.

@@ -5,8 +5,8 @@
  * of its input. A round may begin in the middle of a pass of the program's loop: it is looked at from where fewest
  * chains are cut. Each chain goes to the worker that has least to do meanwhile; who submits has that to do as well,
  * which is counted less or more: the best of a few such ways is taken. How long a round takes is estimated by going
- * through two of them, with what it takes to hand a kernel over; whether it pays is then measured (round_choice.h). Pure
- * functions; any thread. */
+ * through two of them, with what it takes to hand a kernel over; whether it pays is then measured (round_choice.h).
+ * Pure functions; any thread. */
 #ifndef TI_ROUND_SPREAD_H
 #define TI_ROUND_SPREAD_H
 
