@@ -2,11 +2,12 @@
  * planned once is not planned again, and nothing is handed over but the workers' parts of kernels.
  *
  * The planners say when a loop is steady (plan/track/loop.h): then the same tasks become the same instructions, round
- * after round. One such round is kept here (ti_round_note); it may be several passes of the tasks' loop. If all of it is
- * short and can be carried out in order (exec/round.h), then the next one begins when all before it is done. From then
- * on each task that is the next one of the round becomes kernels at once, and neither graphs nor engine are told. A wait
- * ends when all kernels have ended. When another task comes, or a call looks at a graph, they catch up (ti_round_catch_up): they pass over the
- * complete rounds, and are told of the last one and of what has come since, task by task, for what they remember of it.
+ * after round. One such round is kept here (ti_round_note); it may be several passes of the tasks' loop. If all of it
+ * is short and can be carried out in order (exec/round.h), then the next one begins when all before it is done. From
+ * then on each task that is the next one of the round becomes kernels at once, and neither graphs nor engine are told.
+ * A wait ends when all kernels have ended. When another task comes, or a call looks at a graph, they catch up
+ * (ti_round_catch_up): they pass over the complete rounds, and are told of the last one and of what has come since,
+ * task by task, for what they remember of it.
  *
  * So a program that submits is as far as its kernels are. If it has much else to do, that is found, and rounds are left
  * to the workers again.
