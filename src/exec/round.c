@@ -193,6 +193,7 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
     bool has_long = false;
     ops->self = self;
     ops->long_ns = 0;
+    ti_round_choices_clear(&ex->choices);
     for (size_t k = 0; k < count && can; k++) {
         ti_vec_push(&ops->op, ((ti_round_op){ .instruction = &instruction[k], .kind = instruction[k].kind }));
         can = prepare(ex, ops, &ops->op.data[k], always, &has_long);

@@ -7,10 +7,22 @@
  * doubled so many times at most. Blocks as long as this are tried after a rest only: a trial of them takes so long that
  * the loop may have ended before that has paid. */
 enum { BLOCK_NS = 200 * 1000, GAIN = 2, REST = 128, MAX_DOUBLINGS = 6, MAX_SIZE = 1 << 20, LONG_NS = 800 * 1000 };
+/* Choices of earlier rounds. */
+enum { MAX_KNOWN = 256 };
 
 void ti_round_choices_fini(ti_round_choices *c)
 {
     ti_vec_fini(&c->choice);
+}
+
+void ti_round_choices_clear(ti_round_choices *c)
+{
+    if (c->choice.count > MAX_KNOWN) {
+        ti_vec_clear(&c->choice);
+    }
+    for (size_t i = 0; i < c->choice.count; i++) {
+        c->choice.data[i].may_differ = false;
+    }
 }
 
 size_t ti_round_choices_add(ti_round_choices *c, uint64_t kernel, bool is_cut, bool may_differ)

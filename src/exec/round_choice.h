@@ -32,6 +32,9 @@ typedef struct ti_round_choices {
 } ti_round_choices; /* a zeroed one is fresh */
 
 void ti_round_choices_fini(ti_round_choices *choices);
+/* Before the kernels of another round are added: only those are tried. What is known of others is kept, if they are not
+ * many. */
+void ti_round_choices_clear(ti_round_choices *choices);
 /* The number of the kernel's choice; what is known of it already holds. */
 size_t ti_round_choices_add(ti_round_choices *choices, uint64_t kernel, bool is_cut, bool may_differ);
 static inline bool ti_round_choices_cuts(const ti_round_choices *c, size_t i)

@@ -172,6 +172,36 @@ static void long_rounds_come_first(void **state)
     ti_round_choices_fini(&c);
 }
 
+/* What is known of earlier rounds is neither tried nor kept for ever. */
+static void earlier_rounds_cost_nothing(void **state)
+{
+    enum { MANY = 5000, BOUND = 300, MINE = 1 };
+    (void)state;
+    ti_round_choices c = { .trial = 0 };
+    for (uint64_t k = 0; k < MANY; k++) {
+        ti_round_choices_clear(&c);
+        const size_t own = ti_round_choices_add(&c, MINE, false, true);
+        const size_t other = ti_round_choices_add(&c, 100 + k, true, true);
+        assert_true(own != other && c.choice.count < BOUND);
+    }
+    ti_round_choices_clear(&c);
+    const size_t own = ti_round_choices_add(&c, MINE, false, true);
+    ti_round_choices_begin(&c);
+    uint64_t clock = 1000, tried = 0;
+    for (int r = 0; r < 2000; r++) {
+        if (ti_round_choices_is_due(&c)) {
+            ti_round_choices_next(&c, clock);
+        }
+        for (size_t k = 0; k < c.choice.count; k++) {
+            assert_true(k == own || !c.choice.data[k].tries);
+        }
+        tried += c.choice.data[own].tries;
+        clock += ti_round_choices_cuts(&c, own) ? 310 * 1000 : 300 * 1000;
+    }
+    assert_true(tried > 0 && !c.choice.data[own].is_cut);
+    ti_round_choices_fini(&c);
+}
+
 /* What must be as it is stays, and what is known of others holds when they come again. */
 static void some_have_no_choice(void **state)
 {
@@ -194,10 +224,10 @@ static void some_have_no_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_finds_its_own),        cmocka_unit_test(all_change_together),
-        cmocka_unit_test(little_changes_nothing),    cmocka_unit_test(it_is_tried_again),
-        cmocka_unit_test(what_is_worse_is_given_up), cmocka_unit_test(long_rounds_come_first),
-        cmocka_unit_test(some_have_no_choice)
+        cmocka_unit_test(each_finds_its_own),          cmocka_unit_test(all_change_together),
+        cmocka_unit_test(little_changes_nothing),      cmocka_unit_test(it_is_tried_again),
+        cmocka_unit_test(what_is_worse_is_given_up),   cmocka_unit_test(long_rounds_come_first),
+        cmocka_unit_test(earlier_rounds_cost_nothing), cmocka_unit_test(some_have_no_choice)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
