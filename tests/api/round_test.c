@@ -388,7 +388,8 @@ static void random_loops(void **state)
             in_rounds += close_program(&p);
         }
         print_message("%zu: %" PRIu64 " tasks\n", m, in_rounds);
-        assert_true(in_rounds > 0 || modes[m].reproducible); /* sums in blocks are combined by workers */
+        /* Sums in blocks are combined by workers; else it depends on how long kernels take, unless they always are. */
+        assert_true(in_rounds > 0 || modes[m].reproducible || modes[m].rounds != TACIT_ROUNDS_ON);
     }
 }
 
