@@ -227,42 +227,35 @@ static void add_load(const loads *l, int worker, const ti_spread_chain *c)
     }
 }
 
-/* What submission of a step counts, or that who submits gets nothing else; and whether who submits comes first or last
- * of those that have about as little to do. */
-typedef struct way {
-    uint64_t submission;
-    bool is_last;
-} way;
-
+/* What submission of a step counts: so much, or who submits gets nothing else. */
 static const uint64_t nothing_else = UINT64_MAX;
 
-static int choose_worker(const loads *l, int workers, int self, way is, const ti_spread_chain *c)
+/* Who submits comes first of those that have about as little to do: others wait for it less than it would for them. */
+static int choose_worker(const loads *l, int workers, int self, uint64_t submission, const ti_spread_chain *c)
 {
     uint64_t least = UINT64_MAX;
     int first = -1;
     for (int w = 0; w < workers; w++) {
-        const bool gets = w != self || is.submission != nothing_else;
-        least = gets ? TI_MIN(least, load_meanwhile(l, w, c)) : least;
+        least = w != self || submission != nothing_else ? TI_MIN(least, load_meanwhile(l, w, c)) : least;
     }
     for (int w = 0; w < workers; w++) {
-        const bool gets = w != self || is.submission != nothing_else;
-        if (gets && load_meanwhile(l, w, c) <= least + c->ns / 8 &&
-            (first < 0 || (first == self ? is.is_last : w == self && !is.is_last))) {
+        const bool gets = w != self || submission != nothing_else;
+        if (gets && load_meanwhile(l, w, c) <= least + c->ns / 8 && (first < 0 || w == self)) {
             first = w;
         }
     }
     return first;
 }
 
-static void deal(ti_spread *s, int workers, int self, way is)
+static void deal(ti_spread *s, int workers, int self, uint64_t submission)
 {
     const loads l = { words(s, STRETCHES * (size_t)workers), s->step.count };
-    for (uint32_t k = 0; self >= 0 && is.submission != nothing_else && k < s->step.count; k++) {
-        *load_of(&l, self, k) += is.submission;
+    for (uint32_t k = 0; self >= 0 && submission != nothing_else && k < s->step.count; k++) {
+        *load_of(&l, self, k) += submission;
     }
     for (size_t c = 0; c < s->chain.count; c++) {
         ti_spread_chain *chain = &s->chain.data[c];
-        chain->worker = choose_worker(&l, workers, self, is, chain);
+        chain->worker = choose_worker(&l, workers, self, submission, chain);
         add_load(&l, chain->worker, chain);
     }
     for (size_t k = 0; k < s->step.count; k++) {
@@ -364,16 +357,14 @@ static void count_idle(ti_spread *s, int workers, int self)
 
 static void find(ti_spread *s, int workers, int self)
 {
-    const uint64_t submission[] = { 0, SUBMIT_NS / 2, SUBMIT_NS, nothing_else };
-    enum { WAYS = 2 * sizeof(submission) / sizeof(submission[0]) - 1 };
-    way best = { 0, false };
+    const uint64_t ways[] = { 0, SUBMIT_NS / 2, SUBMIT_NS, nothing_else };
+    uint64_t best = 0;
     s->spread = UINT64_MAX;
     find_chains(s);
-    for (size_t k = 0; k < WAYS; k++) {
-        const way is = { submission[k / 2], k % 2 };
-        deal(s, workers, self, is);
+    for (size_t k = 0; k < TI_COUNT(ways); k++) {
+        deal(s, workers, self, ways[k]);
         const uint64_t ns = estimate(s, workers, self);
-        best = ns < s->spread ? is : best;
+        best = ns < s->spread ? ways[k] : best;
         s->spread = TI_MIN(ns, s->spread);
     }
     deal(s, workers, self, best);
