@@ -46,8 +46,8 @@ typedef struct ti_spread {
     TI_VEC(ti_spread_need) need;
     TI_VEC(ti_spread_chain) chain;
     size_t first;           /* the step that is looked at first; chains count from it */
-    TI_VEC(int32_t) worker; /* what was found for rounds of this hash */
-    uint64_t hash;
+    TI_VEC(int32_t) worker; /* what was found for rounds of this hash whose kernels take about as long in all */
+    uint64_t hash, ns;
     TI_VEC(uint64_t) words; /* while it is worked out */
     int idle;               /* workers but who submits that get nothing */
     /* Of a round, in nanoseconds: as it would be without, as it is, and if handing over took no time. */
@@ -59,7 +59,7 @@ void ti_spread_fini(ti_spread *spread);
 /* The next instruction of so many; its dependencies are how many before it they are. */
 void ti_spread_add(ti_spread *spread, const ti_instruction *round, size_t count, uint64_t ns, int pieces,
                    bool may_move);
-/* Finds who runs what, if it is not the same round as the last time: `self` submits, as a worker, or -1. False: it is
+/* Finds who runs what, unless it is the same round as the last time: `self` submits, as a worker, or -1. False: it is
  * one worker for all that may move. */
 bool ti_spread_find(ti_spread *spread, int workers, int self);
 

@@ -1,7 +1,7 @@
 /* In rounds that the program's thread carries out, kernels that cannot be cut and do not depend on each other run
  * beside each other: each of several chains has its own buffer, and their kernels meet.
  *
- * A kernel waits a while for another one. How many meet depends on how threads run; that any do, in a loop of which
+ * Some kernels wait a while for another one. How many meet depends on how threads run; that any do, in a loop of which
  * nearly all is carried out so, does not. */
 #include "../unit/random.h"
 #include "cluster.h"
@@ -18,7 +18,6 @@ static _Atomic uint64_t met; /* kernels that have seen another one */
 static void look(void)
 {
     bool meets = false;
-    atomic_fetch_add(&inside, 1);
     for (int looks = 0; looks < LOOKS && !meets; looks++) {
         meets = atomic_load(&inside) > 1;
         if (looks % 16 == 15) {
@@ -26,7 +25,6 @@ static void look(void)
         }
     }
     atomic_fetch_add(&met, meets);
-    atomic_fetch_sub(&inside, 1);
 }
 
 /* Each item from the one before it, several times: far longer than submitting it. */
@@ -43,10 +41,12 @@ static void do_chain(const tacit_launch *k)
 {
     const uint64_t step = *(const uint64_t *)k->args;
     REQUIRE(k->chunk.max[0] - k->chunk.min[0] == ITEMS);
+    atomic_fetch_add(&inside, 1);
     if (step >= STEPS / 30 && step % 8 == 0) {
         look();
     }
     compute(&TACIT_AT1(uint64_t, k->view[0], 0), step);
+    atomic_fetch_sub(&inside, 1);
 }
 
 static void expect(tacit_context *ctx, tacit_buffer *buffer, uint64_t first)
