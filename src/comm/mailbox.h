@@ -3,9 +3,10 @@
  * It is a ring of bytes, in which each message begins on a cache line. The reader waits for the state of the message
  * that is next, and the writer sets it last. The line behind a message is where the next begins, so the writer has
  * cleared the state there. Of short messages it has done so in the lines ahead, while the message before was under way,
- * by which it also has these lines when it fills them: one that fits into a line with its header waits for one line to
- * move between two cores. What lies inside a long message is not cleared. The reader says now and then how far
- * it is; the writer looks there when it finds no room.
+ * by which it also has these lines when it fills them. The first line of a message moves between the two cores, since
+ * the reader looks at it. So that it does once, a short message is made in memory of the writer's own, and its first
+ * line is written last, at a stroke. What lies inside a long message is not cleared. The reader says now and then how
+ * far it is; the writer looks there when it finds no room.
  *
  * The writer goes back to the beginning as soon as there is room: so only a short part of the ring is used, which stays
  * in the caches, until more comes than the reader takes out.
@@ -19,12 +20,13 @@
 #include "base/macro.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     TI_MAILBOX_BYTES = 512 * 1024, /* of the ring: a power of two */
     TI_MAILBOX_LAP = 16 * 1024,    /* of which so much is used at least */
     TI_MAILBOX_STEP = 4 * 1024,    /* after which the reader says how far it is */
-    TI_MAILBOX_AHEAD = 1024        /* which the writer clears ahead */
+    TI_MAILBOX_AHEAD = 1024        /* which the writer clears ahead; longer messages are long */
 };
 
 typedef enum ti_mailbox_state {
@@ -41,6 +43,11 @@ typedef struct ti_mailbox_message {
     bool asks; /* for an answer */
     _Alignas(8) char data[];
 } ti_mailbox_message;
+
+/* Where the writer makes a short message. */
+typedef struct ti_mailbox_draft {
+    _Alignas(TI_CACHE_LINE) char bytes[TI_MAILBOX_AHEAD];
+} ti_mailbox_draft;
 
 /* What both see. All 0 is a mailbox that is empty. */
 typedef struct ti_mailbox_memory {
@@ -113,7 +120,7 @@ static inline bool ti_mailbox_find_room(ti_mailbox *box, size_t length, size_t *
 }
 
 /* A message to fill, for at most an eighth of the ring; or NULL: there is no room. */
-static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes)
+static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes, ti_mailbox_draft *draft)
 {
     const size_t length = ti_mailbox_length(bytes);
     size_t skipped;
@@ -125,19 +132,36 @@ static inline ti_mailbox_message *ti_mailbox_room(ti_mailbox *box, size_t bytes)
         ti_mailbox_clear(box, box->at + skipped + TI_CACHE_LINE);
         ti_mailbox_set(box, skipped, TI_MAILBOX_TURNS);
     }
-    if (length > TI_MAILBOX_AHEAD) {
+    const bool is_short = length <= TI_MAILBOX_AHEAD;
+    if (!is_short) {
         box->cleared = TI_MAX(box->cleared, box->at + length); /* which is written over */
     }
     ti_mailbox_clear(box, box->at + length + TI_CACHE_LINE);
-    ti_mailbox_message *message = ti_mailbox_at(box, box->at);
+    ti_mailbox_message *message = is_short ? (ti_mailbox_message *)(void *)draft : ti_mailbox_at(box, box->at);
     message->bytes = (uint32_t)bytes;
     return message;
+}
+
+/* A draft goes to its place, but for its state: the first line last. */
+static inline void ti_mailbox_copy(ti_mailbox_message *to, const ti_mailbox_message *draft, size_t length)
+{
+    enum { STATE = sizeof(draft->state) };
+    char *bytes = (char *)to;
+    if (length > TI_CACHE_LINE) {
+        memcpy(bytes + TI_CACHE_LINE, (const char *)draft + TI_CACHE_LINE, length - TI_CACHE_LINE);
+    }
+    atomic_signal_fence(memory_order_seq_cst); /* in this order */
+    memcpy(bytes + STATE, (const char *)draft + STATE, TI_CACHE_LINE - STATE);
 }
 
 static inline void ti_mailbox_post(ti_mailbox *box, const ti_mailbox_message *message)
 {
     const size_t length = ti_mailbox_length(message->bytes);
+    ti_mailbox_message *to = ti_mailbox_at(box, box->at);
     box->asked += message->asks;
+    if (to != message) {
+        ti_mailbox_copy(to, message, length);
+    }
     ti_mailbox_set(box, length, TI_MAILBOX_FULL);
     const size_t ahead = TI_MIN(length, (size_t)TI_MAILBOX_AHEAD);
     ti_mailbox_clear(box, TI_MIN(box->at + ahead + TI_CACHE_LINE, box->limit)); /* for one more of this length */

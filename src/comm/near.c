@@ -105,7 +105,7 @@ bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what
         peer->points++;
         peer->point = what->token;
     }
-    ti_mailbox_message *message = is_empty(&peer->held) ? ti_mailbox_room(&peer->out, what->bytes) : NULL;
+    ti_mailbox_message *message = is_empty(&peer->held) ? ti_mailbox_room(&peer->out, what->bytes, &near->draft) : NULL;
     if (message) {
         ti_payload_pack(message->data, payload);
         post(peer, message, what, point);
@@ -123,7 +123,7 @@ static void send_held(ti_near *near, ti_near_peer *peer)
 {
     while (!is_empty(&peer->held)) {
         const ti_near_waiting w = peer->held.at.data[peer->held.begin];
-        ti_mailbox_message *message = ti_mailbox_room(&peer->out, w.what.bytes);
+        ti_mailbox_message *message = ti_mailbox_room(&peer->out, w.what.bytes, &near->draft);
         if (!message) {
             return;
         }
@@ -220,6 +220,8 @@ static void take_all(ti_near *near, ti_near_peer *peer)
 {
     for (const ti_mailbox_message *m; (m = ti_mailbox_look(&peer->in)); ti_mailbox_take(&peer->in, m)) {
         TI_ASSERT(m->route < TI_NEAR_ROUTES && m->bytes <= near->limit);
+        const size_t length = ti_mailbox_length(m->bytes);
+        ti_prefetch((const char *)m + TI_CACHE_LINE, TI_MIN(length, (size_t)TI_MAILBOX_AHEAD) - TI_CACHE_LINE);
         take(near, peer, m);
     }
 }

@@ -63,6 +63,7 @@ typedef struct ti_near {
     TI_VEC(ti_near_event) ended; /* the caller clears it */
     size_t turn;                 /* whose mailbox is looked into although nothing is expected from there */
     uint64_t *messages;          /* are counted here when they are received */
+    ti_mailbox_draft draft;
 } ti_near;
 
 ti_near_peer *ti_near_find(const ti_near *near, int node); /* NULL: it is on another machine */

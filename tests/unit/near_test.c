@@ -49,7 +49,9 @@ static size_t random_bytes(rng *r)
 
 static bool post(ti_mailbox *box, uint64_t message, size_t bytes)
 {
-    ti_mailbox_message *m = ti_mailbox_room(box, bytes);
+    ti_mailbox_draft draft;
+    memset(&draft, 0x77, sizeof(draft));
+    ti_mailbox_message *m = ti_mailbox_room(box, bytes, &draft);
     if (m) {
         fill(m->data, message, bytes);
         m->counter = message;
