@@ -60,7 +60,7 @@ typedef struct ti_edge {
 /* Tasks with the same `again` are alike but for their ids, those of what they depend on, and their arguments: ids have
  * grown by as much as those of the tasks around them. The next step of a round has the next number, and the first one a
  * multiple of this. */
-enum { TI_AGAIN_STEPS = 1 << 14 };
+enum { TI_AGAIN_STEPS = 1 << 16 };
 
 /* Forwards between placed tasks: the source of a read is the task that wrote all of its one box, if that ran on another
  * node; else 0. Only if multicasts are planned (ti_system::multicast). */

@@ -275,7 +275,7 @@ static void long_run(void **state)
     uint64_t before = ti_alloc_live(), early = 0, next = 3;
     fixture f;
     init(&f, 4, 64);
-    for (size_t i = 0; i < 200000; i++) {
+    for (size_t i = 0; i < 900000; i++) {
         const ti_task *t = submit(&f, touch(0, i % 3 ? TACIT_UPDATE : TACIT_READ, i * 7 % 90, i * 7 % 90 + 10));
         assert_int_equal(t->id, next);
         next += f.count;
@@ -283,7 +283,7 @@ static void long_run(void **state)
             ti_task_graph_release(f.graph, f.out[1]->id);
         }
         assert_true(ti_task_graph_entries(f.graph) < 60);
-        early = i == 20000 ? ti_alloc_live() : early;
+        early = i == 90000 ? ti_alloc_live() : early;
     }
     assert_int_equal(ti_task_graph_tasks(f.graph), next - 1);
     assert_true(ti_alloc_live() <= early + early / 8);

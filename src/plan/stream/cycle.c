@@ -26,7 +26,7 @@
 #include <string.h>
 
 /* A cycle has so many commands at most; trackers with more entries are not compared. */
-enum { MAX_STEPS = 16384, MAX_ENTRIES = 8192 };
+enum { MAX_STEPS = 65536, MAX_ENTRIES = 32768 };
 /* Rounds that make up for recording. */
 enum { WORTH = 2 };
 

@@ -10,7 +10,7 @@ const ti_shape ti_horizon_shape = { .name = "horizon" };
 
 /* A round has at most MAX_STEPS tasks; graphs with more than MAX_ENTRIES entries are not compared. WORTH rounds make up
  * for the recording. */
-enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 8192, WORTH = 2 };
+enum { MAX_STEPS = TI_AGAIN_STEPS, MAX_ENTRIES = 32768, WORTH = 2 };
 
 void ti_task_cycle_init(ti_task_cycle *c, const ti_system *system)
 {

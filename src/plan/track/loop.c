@@ -38,11 +38,15 @@ static void set_memory(ti_loop *l, size_t most)
     l->past = (uint64_t *)(void *)(l->kept + most + 1);
 }
 
-/* Look for longer rounds, among what is known. */
-static TI_NOINLINE void grow(ti_loop *l)
+/* Look for longer rounds, among what is known: none was found in so many segments. */
+static TI_NOINLINE void grow(ti_loop *l, uint64_t fruitless)
 {
     const ti_loop old = *l;
-    set_memory(l, old.most ? 2 * old.most : FIRST_SEGMENTS);
+    size_t most = old.most ? 2 * old.most : FIRST_SEGMENTS;
+    while (PATIENCE * most <= fruitless && most < TI_LOOP_SEGMENTS) {
+        most *= 2;
+    }
+    set_memory(l, most);
     l->found = l->segments;
     for (uint64_t n = old.segments - TI_MIN(old.segments, old.most + 1); old.most && n < old.segments; n++) {
         l->past[n % (l->most + 1)] = old.past[n % (old.most + 1)];
@@ -150,13 +154,14 @@ static size_t find_round(ti_loop *l)
 void ti_loop_end_segment(ti_loop *l)
 {
     if (!l->most) {
-        grow(l);
+        grow(l, 0);
     }
     if (l->is_open && stretch_at(l, l->stretches)->hash != l->hash) {
         close_stretch(l);
         l->is_open = false;
-        if (l->segments - l->found >= PATIENCE * l->most && l->most < TI_LOOP_SEGMENTS) {
-            grow(l);
+        const uint64_t fruitless = l->segments - l->found;
+        if (fruitless >= PATIENCE * l->most && l->most < TI_LOOP_SEGMENTS) {
+            grow(l, fruitless);
         }
     }
     if (!l->is_open) {

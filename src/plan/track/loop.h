@@ -7,7 +7,7 @@
 #include "base/map.h"
 
 /* Segments of a round at most; distances at which stretches repeat. */
-enum { TI_LOOP_SEGMENTS = 1024, TI_LOOP_RUNS = 16 };
+enum { TI_LOOP_SEGMENTS = 4096, TI_LOOP_RUNS = 16 };
 
 typedef enum ti_loop_phase { TI_LOOP_LOOKS, TI_LOOP_RECORDS, TI_LOOP_REPEATS } ti_loop_phase;
 
