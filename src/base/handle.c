@@ -23,24 +23,31 @@ static struct pool {
     _Atomic int chunks;
     size_t used; /* slots of the last chunk that were given out */
     slot *oldest, *newest;
-    size_t resting;                      /* freed ones in that list */
-    uint64_t made;                       /* objects so far */
-    _Atomic(const void *) newest_object; /* which nearly always is asked for where there is one; or NULL */
+    size_t resting; /* freed ones in that list */
+    uint64_t made;  /* objects so far */
 } pools[TI_HANDLE_KINDS];
+
+_Atomic(const void *) ti_handle_newest[TI_HANDLE_KINDS];
+
+/* The bytes of a slot, as a power of two. */
+static inline unsigned slot_bits(ti_handle_kind kind)
+{
+    enum { CONTEXT = 10, BUFFER = 6, OTHERS = 7 };
+    _Static_assert(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_CONTEXT) == 1 << CONTEXT &&
+                       offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_BUFFER) == 1 << BUFFER &&
+                       offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_KINDS) == 1 << OTHERS,
+                   "which slot an address is in is found by masks");
+    return kind == TI_HANDLE_CONTEXT ? CONTEXT : kind == TI_HANDLE_BUFFER ? BUFFER : OTHERS;
+}
 
 static inline size_t slot_bytes(ti_handle_kind kind)
 {
-#define POWER_OF_TWO(n) (((n) & ((n)-1)) == 0)
-    _Static_assert(POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_CONTEXT)) &&
-                       POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_BUFFER)) &&
-                       POWER_OF_TWO(offsetof(slot, object) + TI_HANDLE_BYTES(TI_HANDLE_KINDS)),
-                   "which slot an address is in is found by masks");
-    return offsetof(slot, object) + TI_HANDLE_BYTES(kind);
+    return (size_t)1 << slot_bits(kind);
 }
 
-static slot *slot_of(void *object)
+static slot *slot_of(const void *object)
 {
-    return (slot *)(void *)((char *)object - offsetof(slot, object));
+    return (slot *)(uintptr_t)((uintptr_t)object - offsetof(slot, object));
 }
 
 static slot *take_rested(struct pool *p)
@@ -77,7 +84,7 @@ void *ti_handle_new(ti_handle_kind kind)
     ti_lock_drop(&p->lock);
     memset((char *)s + offsetof(slot, object), 0, TI_HANDLE_BYTES(kind));
     atomic_store_explicit(&s->serial, serial, memory_order_release);
-    atomic_store_explicit(&p->newest_object, s->object, memory_order_release);
+    atomic_store_explicit(&ti_handle_newest[kind], s->object, memory_order_release);
     return s->object;
 }
 
@@ -87,7 +94,7 @@ void ti_handle_free(ti_handle_kind kind, void *object)
     TI_ASSERT(ti_handle_is_live(kind, object));
     slot *s = slot_of(object);
     const void *newest = object;
-    atomic_compare_exchange_strong_explicit(&p->newest_object, &newest, NULL, memory_order_relaxed,
+    atomic_compare_exchange_strong_explicit(&ti_handle_newest[kind], &newest, NULL, memory_order_relaxed,
                                             memory_order_relaxed);
     atomic_store_explicit(&s->serial, 0, memory_order_release);
     s->next = NULL;
@@ -104,13 +111,13 @@ void ti_handle_free(ti_handle_kind kind, void *object)
 /* From the largest chunk down, which holds most of the slots. Only addresses inside of chunks are followed. */
 uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
 {
-    struct pool *p = &pools[kind];
+    const struct pool *p = &pools[kind];
+    const unsigned bits = slot_bits(kind);
     for (int c = atomic_load_explicit(&p->chunks, memory_order_acquire); c-- > 0;) {
-        slot *chunk = atomic_load_explicit(&p->chunk[c], memory_order_relaxed);
-        uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk->object, inside = slot_bytes(kind) - 1;
-        if (offset < ((uintptr_t)FIRST_CHUNK << c) * slot_bytes(kind)) {
-            const slot *s = slot_of((char *)(uintptr_t)chunk->object + (offset & ~inside));
-            return (offset & inside) == 0 ? atomic_load_explicit(&s->serial, memory_order_acquire) : 0;
+        const slot *chunk = atomic_load_explicit(&p->chunk[c], memory_order_relaxed);
+        const uintptr_t offset = (uintptr_t)object - (uintptr_t)chunk->object, number = offset >> bits;
+        if (number < (uintptr_t)FIRST_CHUNK << c) {
+            return offset == number << bits ? atomic_load_explicit(&slot_of(object)->serial, memory_order_acquire) : 0;
         }
     }
     return 0;
@@ -118,6 +125,5 @@ uint64_t ti_handle_serial(ti_handle_kind kind, const void *object)
 
 bool ti_handle_is_live(ti_handle_kind kind, const void *object)
 {
-    const void *newest = atomic_load_explicit(&pools[kind].newest_object, memory_order_acquire);
-    return (object && object == newest) || ti_handle_serial(kind, object) != 0;
+    return ti_handle_is_newest(kind, object) || ti_handle_serial(kind, object) != 0;
 }

@@ -12,6 +12,8 @@
 
 #include "base/macro.h"
 
+#include <stdatomic.h>
+
 typedef enum ti_handle_kind {
     TI_HANDLE_CONTEXT,
     TI_HANDLE_BUFFER,
@@ -19,6 +21,7 @@ typedef enum ti_handle_kind {
     TI_HANDLE_OBJECT,
     TI_HANDLE_WEIGHTS,
     TI_HANDLE_GROUP,
+    TI_HANDLE_PREPARED,
     TI_HANDLE_KINDS
 } ti_handle_kind;
 
@@ -32,6 +35,13 @@ void ti_handle_free(ti_handle_kind kind, void *object);
 /* Which object of this kind `object`, which may be anything, is, counted from 1 in the order of their creation. 0: it
  * did not come from ti_handle_new of this kind, or was freed. */
 uint64_t ti_handle_serial(ti_handle_kind kind, const void *object);
+
+/* The live object that was made last, or NULL: nearly always the one that is asked for where there is one. */
+extern _Atomic(const void *) ti_handle_newest[TI_HANDLE_KINDS];
+static inline bool ti_handle_is_newest(ti_handle_kind kind, const void *object)
+{
+    return object && object == atomic_load_explicit(&ti_handle_newest[kind], memory_order_acquire);
+}
 
 bool ti_handle_is_live(ti_handle_kind kind, const void *object);
 

@@ -49,6 +49,7 @@ static inline void ti_prefetch(const void *at, size_t bytes)
     for (size_t i = 0; at && i < bytes; i += TI_CACHE_LINE) {
         __builtin_prefetch((const char *)at + i);
     }
+    __asm__ volatile(""); /* else calls of functions that do nothing else are left out */
 }
 
 #endif

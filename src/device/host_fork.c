@@ -235,6 +235,7 @@ void ti_host_fork_meet(ti_host_fork *f)
     for (int w = 0; w < f->workers; w++) {
         await_worker(f, w, f->told[w].count);
     }
+    f->is_quiet = true;
 }
 
 void ti_host_fork_note_point(ti_host_fork *f)
@@ -260,6 +261,7 @@ void ti_host_fork_need_point(ti_host_fork *f, int worker)
 static void put(ti_host_fork *f, int worker, const ti_host_post *what, const void *args, size_t bytes)
 {
     const uint32_t count = ++f->told[worker].count;
+    f->is_quiet = false;
     ti_host_post *p = post_of(f, worker, count);
     await_worker(f, worker, count - TI_HOST_POSTS);
     p->waits = what->waits;
@@ -301,13 +303,22 @@ ti_host_wait ti_host_fork_share(ti_host_fork *f, ti_device_kernel *kernel, const
 }
 
 /* The bits of a reduction depend on how it is cut. If the caller is no worker, they all have nothing to do. */
-void ti_host_fork_run(ti_host_fork *f, ti_device_kernel *kernel, const void *args)
+static TI_NOINLINE void meet_and_run(ti_host_fork *f, ti_device_kernel *kernel, const void *args)
 {
     const int cuts = kernel->run ? ti_parts_most(kernel, f->workers) : 1;
     ti_host_fork_meet(f);
-    f->is_shared = false;
     for (int i = 0; i < cuts; i++) {
         call(f, kernel, args, cuts, i, TI_MAX(f->self, 0));
+    }
+}
+
+void ti_host_fork_run(ti_host_fork *f, ti_device_kernel *kernel, const void *args)
+{
+    f->is_shared = false;
+    if (f->is_quiet && !kernel->run) {
+        call(f, kernel, args, 1, 0, TI_MAX(f->self, 0));
+    } else {
+        meet_and_run(f, kernel, args);
     }
 }
 

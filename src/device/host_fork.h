@@ -61,6 +61,7 @@ typedef struct ti_host_fork {
     int idle;                      /* of the others, who get no kernels alone */
     uint32_t shared, shared_ended; /* kernels; of which so many are known to have ended */
     bool is_shared;                /* the latest kernel */
+    bool is_quiet;                 /* all posts are known to have ended */
     ti_host_post needing;          /* the next one: what it waits for */
 } ti_host_fork;
 

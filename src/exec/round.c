@@ -199,7 +199,8 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
         can = prepare(ex, ops, &ops->op.data[k], always, &has_long);
     }
     if (can && spread(ex, ops, instruction, always, has_long)) {
-        ti_host_fork_begin(ti_device_host_fork(ex->is.device[0]), self, ops->spread.idle);
+        ops->fork = ti_device_host_fork(ex->is.device[0]);
+        ti_host_fork_begin(ops->fork, self, ops->spread.idle);
         ti_round_choices_begin(&ex->choices);
         ex->running++;
         return true;
@@ -275,19 +276,23 @@ static ti_host_wait hand(ti_host_fork *fork, ti_round_ops *ops, const ti_spread_
     return ti_host_fork_hand(fork, s->worker, &op->job->kernel, args, op->bytes);
 }
 
+/* In turns: the one before may be under way. */
+static const void *keep_args(ti_host_fork *fork, const ti_round_ops *ops, const ti_round_op *op, const void *args)
+{
+    const size_t room = TI_ALIGN_UP(op->bytes, sizeof(ti_round_bytes));
+    char *copy = ops->args.data[op->args].bytes + (op->turn ? room : 0);
+    ti_host_fork_await(fork, &op->part[op->turn]);
+    return memcpy(copy, args, op->bytes);
+}
+
 static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, const void *args)
 {
     ti_device_kernel *k = &op->job->kernel;
-    ti_host_fork *fork = ti_device_host_fork(ex->is.device[0]);
+    ti_host_fork *fork = ops->fork;
     const ti_spread_step *s = &ops->spread.step.data[op - ops->op.data];
-    const size_t bytes = op->bytes, room = TI_ALIGN_UP(bytes, sizeof(ti_round_bytes));
-    char *copy = NULL;
+    const size_t bytes = op->bytes;
     op->turn = !op->turn;
-    if (bytes) {
-        copy = ops->args.data[op->args].bytes + (op->turn ? room : 0);
-        ti_host_fork_await(fork, &op->part[op->turn]);
-        memcpy(copy, args, bytes);
-    }
+    const void *copy = bytes ? keep_args(fork, ops, op, args) : NULL;
     if (ti_round_choices_cuts(&ex->choices, op->choice)) {
         op->part[op->turn] = ti_host_fork_share(fork, k, copy, bytes);
     } else if (s->worker >= 0 && ops->spreads != SIZE_MAX && ti_round_choices_cuts(&ex->choices, ops->spreads)) {
@@ -298,33 +303,8 @@ static void run_kernel(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, cons
     }
 }
 
-/* Rounds of thousands of tasks: what comes next is on its way. */
-static void fetch_next(const ti_round_ops *ops, size_t at)
+static TI_NOINLINE void carry_out(ti_executor *ex, const ti_round_op *op, void *memory, ti_signal *signal)
 {
-    enum { JOBS = 2, OPS = 4, JOB_BYTES = 512 };
-    if (at + OPS < ops->op.count) {
-        const ti_round_op *next = &ops->op.data[at + JOBS];
-        ti_prefetch(&ops->op.data[at + OPS], sizeof(*next) / 2);
-        ti_prefetch(&ops->spread.step.data[at + OPS], 1);
-        if (next->job && ops->spread.step.data[at + JOBS].worker <= TI_MAX(ops->self, 0)) {
-            ti_prefetch(next->job, JOB_BYTES);
-        }
-    }
-}
-
-void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const void *args, void *memory,
-                          ti_signal *signal)
-{
-    ti_round_op *op = &ops->op.data[at];
-    TI_ASSERT(at < ops->op.count);
-    fetch_next(ops, at);
-    if (at == 0 && ti_round_choices_is_due(&ex->choices)) {
-        ti_round_choices_next(&ex->choices, ti_clock_ns());
-    }
-    if (op->kind == TI_INSTRUCTION_KERNEL) {
-        run_kernel(ex, ops, op, args);
-        return;
-    }
     const ti_instruction *i = op->instruction;
     if (op->kind == TI_INSTRUCTION_REDUCE) {
         ti_executor_rest_round(ex);
@@ -336,6 +316,21 @@ void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const v
     } else if (op->kind == TI_INSTRUCTION_FENCE) {
         ti_executor_rest_round(ex);
         atomic_store_explicit(&signal->set, 1, memory_order_release);
+    }
+}
+
+void ti_executor_round_op(ti_executor *ex, ti_round_ops *ops, size_t at, const void *args, void *memory,
+                          ti_signal *signal)
+{
+    ti_round_op *op = &ops->op.data[at];
+    TI_ASSERT(at < ops->op.count);
+    if (at == 0 && ti_round_choices_is_due(&ex->choices)) {
+        ti_round_choices_next(&ex->choices, ti_clock_ns());
+    }
+    if (op->kind == TI_INSTRUCTION_KERNEL) {
+        run_kernel(ex, ops, op, args);
+    } else {
+        carry_out(ex, op, memory, signal);
     }
 }
 

@@ -43,8 +43,9 @@ typedef struct ti_round_ops {
     TI_VEC(ti_round_bytes) args;
     TI_VEC(ti_block) block;
     TI_VEC(ti_kept_reduction) kept;
-    int self;         /* the worker that the caller is, or -1 */
-    uint64_t long_ns; /* longer than all kernels of a round should take; 0: not known */
+    ti_host_fork *fork; /* the device's */
+    int self;           /* the worker that the caller is, or -1 */
+    uint64_t long_ns;   /* longer than all kernels of a round should take; 0: not known */
     ti_spread spread;
     size_t spreads; /* whether kernels are spread so: a choice; SIZE_MAX: there is none */
 } ti_round_ops;

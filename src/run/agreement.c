@@ -17,12 +17,14 @@ enum {
     MARKS = 512,    /* kept per level */
     PENDING = 16,   /* sums of the neighbour that are ahead of this node */
     NAMES = 256,    /* of buffers, for messages */
+    LATER = 64,     /* tasks that are noted later */
     BUFFER_NAME = 32,
     MAX_NOTES = 16, /* received in one step */
     MAX_OUT = 8,
     TURNS_BUSY = 64, /* of which one may make a step */
     TURNS_QUIET = 4,
-    TURN_NS = 20 * 1000 /* at least between two steps */
+    TURN_NS = 20 * 1000, /* at least between two steps, */
+    BUSY_NS = 100 * 1000 /* and while there is something to do */
 };
 #define EXPLAIN_NS 30000000000u /* for the cause of a difference */
 
@@ -44,6 +46,12 @@ typedef struct outgoing {
     note note;
 } outgoing;
 
+/* A task that is noted later. */
+typedef struct later {
+    const ti_task *as;
+    uint64_t id;
+} later;
+
 typedef struct record {
     uint64_t sum; /* of all submissions up to this one */
     ti_submission what;
@@ -63,6 +71,9 @@ struct ti_agreement {
     uint32_t newest_buffer;
     _Atomic uint64_t window; /* the last multiple of WINDOW */
     _Atomic bool idle, final;
+    later later[LATER];           /* by number % LATER */
+    _Atomic uint64_t first_later; /* that is not noted */
+    _Atomic uint64_t laters;      /* without the lock, the application thread */
 
     /* What has been exchanged: executor role. */
     _Alignas(TI_CACHE_LINE) uint64_t told; /* to the right */
@@ -109,25 +120,65 @@ static void append(ti_agreement *a)
     }
 }
 
-void ti_agreement_note(ti_agreement *a, const ti_task *task)
+/* Under the lock. */
+static void append_task(ti_agreement *a, const ti_task *task)
 {
-    ti_lock_take(&a->lock);
     if (!a->frozen) {
         ti_submission_of_task(task, a->comm->num_nodes, &next_record(a)->what);
         append(a);
-        if (task->kind == TI_TASK_CREATE) {
-            const ti_buffer_info *buffer = task->as.create.buffer;
-            a->newest_buffer = (uint32_t)buffer->serial;
-            snprintf(a->names[buffer->serial % NAMES], BUFFER_NAME, "%s", buffer->name);
-        }
     }
+}
+
+static void append_later(ti_agreement *a)
+{
+    const uint64_t end = atomic_load_explicit(&a->laters, memory_order_acquire);
+    uint64_t at = atomic_load_explicit(&a->first_later, memory_order_relaxed);
+    for (; at < end; at++) {
+        ti_task task = *a->later[at % LATER].as;
+        task.id = a->later[at % LATER].id;
+        append_task(a, &task);
+    }
+    atomic_store_explicit(&a->first_later, at, memory_order_release);
+}
+
+static void take_lock(ti_agreement *a)
+{
+    ti_lock_take(&a->lock);
+    append_later(a);
+}
+
+void ti_agreement_note(ti_agreement *a, const ti_task *task)
+{
+    take_lock(a);
+    append_task(a, task);
+    if (task->kind == TI_TASK_CREATE && !a->frozen) {
+        const ti_buffer_info *buffer = task->as.create.buffer;
+        a->newest_buffer = (uint32_t)buffer->serial;
+        snprintf(a->names[buffer->serial % NAMES], BUFFER_NAME, "%s", buffer->name);
+    }
+    ti_lock_drop(&a->lock);
+}
+
+void ti_agreement_note_later(ti_agreement *a, const ti_task *as, uint64_t id)
+{
+    const uint64_t number = atomic_load_explicit(&a->laters, memory_order_relaxed);
+    if (number - atomic_load_explicit(&a->first_later, memory_order_acquire) == LATER) {
+        ti_agreement_catch_up(a);
+    }
+    a->later[number % LATER] = (later){ as, id };
+    atomic_store_explicit(&a->laters, number + 1, memory_order_release);
+}
+
+void ti_agreement_catch_up(ti_agreement *a)
+{
+    take_lock(a);
     ti_lock_drop(&a->lock);
 }
 
 void ti_agreement_note_call(ti_agreement *a, ti_submission_kind kind, uint64_t number, uint64_t bytes,
                             unsigned properties)
 {
-    ti_lock_take(&a->lock);
+    take_lock(a);
     if (!a->frozen) {
         ti_submission_of_call(kind, number, bytes, properties, &next_record(a)->what);
         append(a);
@@ -137,7 +188,7 @@ void ti_agreement_note_call(ti_agreement *a, ti_submission_kind kind, uint64_t n
 
 static void freeze(ti_agreement *a)
 {
-    ti_lock_take(&a->lock);
+    take_lock(a);
     a->frozen = true;
     ti_lock_drop(&a->lock);
 }
@@ -540,6 +591,7 @@ static bool step(ti_agreement *a, ti_strbuf *why)
 {
     bool idle = atomic_load_explicit(&a->idle, memory_order_acquire);
     bool final = atomic_load_explicit(&a->final, memory_order_acquire);
+    ti_agreement_catch_up(a);
     if (!receive(a, why)) {
         return false;
     }
@@ -564,7 +616,7 @@ void ti_agreement_turn(ti_agreement *a, bool busy, ti_failure *failure)
         return;
     }
     uint64_t now = ti_clock_ns();
-    if (now - a->last_turn < TURN_NS) {
+    if (now - a->last_turn < (uint64_t)(busy ? BUSY_NS : TURN_NS)) {
         return;
     }
     a->last_turn = now;

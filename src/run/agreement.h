@@ -33,6 +33,10 @@ ti_agreement *ti_agreement_create(ti_comm *comm, const tacit_config *config);
 void ti_agreement_destroy(ti_agreement *agreement);
 
 void ti_agreement_note(ti_agreement *agreement, const ti_task *task);
+/* A task whose arguments are not compared, like `as` but for its id: it is noted when there is time, or somebody asks.
+ * `as` stays as it is until ti_agreement_catch_up. */
+void ti_agreement_note_later(ti_agreement *agreement, const ti_task *as, uint64_t id);
+void ti_agreement_catch_up(ti_agreement *agreement);
 void ti_agreement_note_call(ti_agreement *agreement, ti_submission_kind kind, uint64_t number, uint64_t bytes,
                             unsigned properties);
 /* Whether the application thread has been waiting for a while. */

@@ -47,7 +47,7 @@ static void join(ti_round *r)
     for (size_t k = 0; k < r->step.count; k++) {
         for (size_t n = 0; n < r->step.data[k].count; n++) {
             ti_instruction *i = &r->instruction.data[r->step.data[k].first + n];
-            i->task = &r->step.data[k].task;
+            i->task = &r->part.data[k].task;
             i->dep = dep;
             dep += i->deps;
             if (i->kind == TI_INSTRUCTION_KERNEL && i->as.kernel.results) {
@@ -64,6 +64,25 @@ static void join(ti_round *r)
         }
     }
     TI_ASSERT((size_t)(box - r->box.data) == r->box.count);
+}
+
+/* Horizons are passed with the task before them. */
+static void link_steps(ti_round *r)
+{
+    uint32_t points = 0, horizons = 0, next = 0;
+    for (size_t k = 0; k < r->step.count; k++) {
+        ti_round_step *s = &r->step.data[k];
+        s->points = points;
+        points += s->kind == TI_TASK_HORIZON || s->kind == TI_TASK_EPOCH;
+    }
+    for (size_t k = r->step.count; k-- > 0;) {
+        ti_round_step *s = &r->step.data[k];
+        s->next = next;
+        s->horizons = horizons;
+        horizons = s->kind == TI_TASK_HORIZON ? horizons + 1 : 0;
+        next = s->kind == TI_TASK_HORIZON ? next : (uint32_t)k;
+    }
+    TI_ASSERT(r->step.data[0].kind != TI_TASK_HORIZON && points == r->points);
 }
 
 /* What is counted together: messages by peer and direction, and collectives. */
@@ -143,13 +162,14 @@ static void start(ti_runtime *rt)
         return;
     }
     join(r);
+    link_steps(r);
     r->is_active = ti_executor_begin_round(rt->executor, &r->ops, r->instruction.data, r->instruction.count,
                                            rt->mode == TI_RUN_INLINE ? 0 : rt->lent_worker, r->always);
     if (r->is_active) {
         number(rt);
     }
     r->at = 0;
-    r->rounds = r->passed = r->passed_points = 0;
+    r->rounds = 0;
     r->watch = (ti_round_watch){ .on = false };
 }
 
@@ -202,18 +222,24 @@ static bool watch(ti_round *r)
 
 /* ---- a task */
 
-static void go_on(ti_runtime *rt)
+/* Tasks and horizons; of these: points. */
+static uint64_t passed(const ti_round *r)
+{
+    return r->rounds * r->step.count + r->at;
+}
+
+static uint64_t passed_points(const ti_round *r)
+{
+    return r->rounds * r->points + r->step.data[r->at].points;
+}
+
+static void go_on(ti_runtime *rt, const ti_round_step *s)
 {
     ti_round *r = &rt->round;
-    const ti_task_kind kind = r->step.data[r->at].kind;
-    r->passed++;
-    r->passed_points += kind == TI_TASK_HORIZON || kind == TI_TASK_EPOCH;
-    if (kind == TI_TASK_HORIZON) {
+    r->at = s->next;
+    r->rounds += s->next == 0;
+    for (uint32_t i = 0; i < s->horizons; i++) {
         ti_executor_round_horizon(rt->executor);
-    }
-    if (++r->at == r->step.count) {
-        r->at = 0;
-        r->rounds++;
     }
 }
 
@@ -224,19 +250,48 @@ static bool is_next(ti_runtime *rt, ti_task_kind kind, const ti_shape *shape)
            ti_failure_get(&rt->progress.failure) == TACIT_OK;
 }
 
-/* Nothing is under way any more, and other nodes know how far this one is. */
-static void await_messages(ti_runtime *rt)
+/* What nodes compare. Of a task that does not have its arguments compared that is done when there is time. */
+static void note(ti_runtime *rt, const ti_round_step *s, const void *args)
 {
-    enum { LOOKS = 256 };
-    ti_lock_take(&rt->executing);
-    const bool all = ti_executor_round_poll(rt->executor, LOOKS);
+    const ti_round *r = &rt->round;
+    ti_task *task = &r->part.data[r->at].task;
+    const uint64_t id = ti_task_graph_tasks(rt->tasks) + passed(r) + 1;
+    if (!s->hashes) {
+        ti_agreement_note_later(rt->agreement, task, id);
+        return;
+    }
+    task->id = id;
+    task->args = args;
+    ti_agreement_note(rt->agreement, task);
+}
+
+/* Nothing is under way any more, and other nodes know how far this one is. What nodes compare is noted while others are
+ * awaited anyway. The executor role is the caller's, and left for a long wait. */
+static void await_inside(ti_runtime *rt)
+{
+    enum { FIRST_LOOKS = 8, LOOKS = 256 };
+    bool all = ti_executor_round_poll(rt->executor, FIRST_LOOKS);
+    if (!all) {
+        if (rt->agreement) {
+            ti_agreement_catch_up(rt->agreement);
+        }
+        all = ti_executor_round_poll(rt->executor, LOOKS);
+    }
     if (rt->agreement) {
         ti_agreement_turn(rt->agreement, true, &rt->progress.failure);
     }
-    ti_lock_drop(&rt->executing);
     if (!all) {
+        ti_lock_drop(&rt->executing);
         ti_waiting_until(rt, TI_CAUSE_ROUND, NULL);
+        ti_lock_take(&rt->executing);
     }
+}
+
+static void await_messages(ti_runtime *rt)
+{
+    ti_lock_take(&rt->executing);
+    await_inside(rt);
+    ti_lock_drop(&rt->executing);
 }
 
 static bool is_talking(const ti_runtime *rt)
@@ -244,51 +299,47 @@ static bool is_talking(const ti_runtime *rt)
     return atomic_load_explicit(&rt->progress.round_messages, memory_order_acquire) > 0;
 }
 
-/* All messages of the task are started before one of them is awaited; collectives may go on until the next task. */
+/* All messages of the task are started before one of them is awaited; collectives may go on until the next task. The
+ * lock is taken before them only: what is written for other nodes is on its way while kernels run, and taking a lock
+ * would wait for it. */
 static void talk(ti_runtime *rt, const ti_round_step *s, const void *args, const ti_user_copy *fence)
 {
     ti_round *r = &rt->round;
-    await_messages(rt);
+    bool is_inside = true;
+    ti_lock_take(&rt->executing);
+    await_inside(rt);
     for (size_t i = s->first; i < s->first + s->count; i++) {
         const ti_instruction_kind kind = r->instruction.data[i].kind;
-        if (ti_round_talks(&r->instruction.data[i])) {
-            if (kind == TI_INSTRUCTION_COLLECTIVE && is_talking(rt)) {
-                await_messages(rt);
-            }
-            ti_executor_rest_round(rt->executor);
+        const bool talks = ti_round_talks(&r->instruction.data[i]);
+        if (!is_inside && (talks || is_talking(rt))) {
             ti_lock_take(&rt->executing);
+            is_inside = true;
+        }
+        if (is_talking(rt) && (!talks || kind == TI_INSTRUCTION_COLLECTIVE)) {
+            await_inside(rt);
+        }
+        if (talks) {
+            ti_executor_rest_round(rt->executor);
             ti_executor_round_talk(rt->executor, &r->ops, i);
-            ti_executor_round_poll(rt->executor, 0);
-            ti_lock_drop(&rt->executing);
+            ti_executor_round_poll(rt->executor, 1);
             continue;
         }
-        if (is_talking(rt)) {
-            await_messages(rt);
+        if (is_inside) {
+            ti_lock_drop(&rt->executing);
+            is_inside = false;
         }
         ti_executor_round_op(rt->executor, &r->ops, i, args, fence ? fence->memory : NULL,
                              fence ? fence->signal : NULL);
     }
-}
-
-static void note(ti_runtime *rt, ti_round_step *s, const void *args)
-{
-    s->task.id = ti_task_graph_tasks(rt->tasks) + rt->round.passed + 1;
-    s->task.args = args;
-    ti_agreement_note(rt->agreement, &s->task);
-}
-
-static void pass_horizons(ti_runtime *rt)
-{
-    const ti_round *r = &rt->round;
-    do {
-        go_on(rt);
-    } while (r->step.data[r->at].kind == TI_TASK_HORIZON);
+    if (is_inside) {
+        ti_lock_drop(&rt->executing);
+    }
 }
 
 static void carry_out(ti_runtime *rt, const void *args, const ti_user_copy *fence)
 {
     ti_round *r = &rt->round;
-    ti_round_step *s = &r->step.data[r->at];
+    const ti_round_step *s = &r->step.data[r->at];
     const uint64_t begun = r->watch.on ? ti_clock_ns() : 0;
     if (rt->agreement) {
         note(rt, s, args);
@@ -303,16 +354,15 @@ static void carry_out(ti_runtime *rt, const void *args, const ti_user_copy *fenc
     }
     rt->fences += fence != NULL;
     r->tasks++;
-    pass_horizons(rt);
+    go_on(rt, s);
     r->watch.inside += begun ? ti_clock_ns() - begun : 0;
 }
 
-bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence)
+static bool is_at_next(ti_runtime *rt, const ti_shape *shape, const ti_user_copy *fence)
 {
     ti_round *r = &rt->round;
     if (!r->is_active) {
-        const uint64_t number = ti_round_kept(r);
-        if (!number || ti_task_graph_round(rt->tasks) != number || !begin(rt)) {
+        if (ti_task_graph_round(rt->tasks) != ti_round_kept(r) || !begin(rt)) {
             return false;
         }
     }
@@ -325,7 +375,37 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
         r->skips = r->skipped = MAX_SKIPPED;
         return false;
     }
+    return true;
+}
+
+static TI_NOINLINE bool take(ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence)
+{
+    if (!is_at_next(rt, shape, fence)) {
+        return false;
+    }
     carry_out(rt, args, fence);
+    return true;
+}
+
+/* Nearly always a task is the next one, and there is nothing to be looked at but its kernels. */
+bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence)
+{
+    ti_round *r = &rt->round;
+    if (!r->is_active || fence || r->at == 0 || r->watch.on || is_talking(rt)) {
+        return (r->is_active || ti_round_kept(r)) && take(rt, shape, args, fence);
+    }
+    const ti_round_step *s = &r->step.data[r->at];
+    if (s->talks || !is_next(rt, TI_TASK_EXECUTE, shape)) {
+        return take(rt, shape, args, NULL);
+    }
+    if (rt->agreement) {
+        note(rt, s, args);
+    }
+    for (size_t i = s->first; i < s->first + s->count; i++) {
+        ti_executor_round_op(rt->executor, &r->ops, i, args, NULL, NULL);
+    }
+    r->tasks++;
+    go_on(rt, s);
     return true;
 }
 
@@ -333,7 +413,7 @@ bool ti_round_take(ti_runtime *rt, const ti_shape *shape, const void *args, cons
 
 uint64_t ti_round_tasks(const ti_runtime *rt)
 {
-    return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? rt->round.passed : 0);
+    return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? passed(&rt->round) : 0);
 }
 
 /* A wait need not be a point, which ends what the graphs repeat. On one node it is none while a loop goes round that
@@ -343,7 +423,7 @@ static bool may_rest(ti_runtime *rt)
 {
     enum { MANY = 16 };
     ti_round *r = &rt->round;
-    const uint64_t points = ti_task_graph_horizons(rt->tasks) + (r->is_active ? r->passed_points : 0);
+    const uint64_t points = ti_task_graph_horizons(rt->tasks) + (r->is_active ? passed_points(r) : 0);
     const uint64_t since = points - r->waited;
     r->waited = points;
     if (!r->rests) {
@@ -407,7 +487,7 @@ static bool rest_in_round(ti_runtime *rt, bool rests)
     await_messages(rt);
     ti_executor_rest_round(rt->executor);
     if (is_step) {
-        pass_horizons(rt);
+        go_on(rt, &r->step.data[r->at]);
     }
     return true;
 }
@@ -442,7 +522,7 @@ static void tell_planned(ti_runtime *rt, const ti_task *task)
 }
 
 /* The graphs plan the task, and what comes of it has been carried out. */
-static void tell(ti_runtime *rt, const ti_round_step *s)
+static void tell(ti_runtime *rt, const ti_round_part *s)
 {
     const ti_task *made[TI_TASK_GRAPH_BATCH];
     const bool is_wait = s->task.kind == TI_TASK_EPOCH;
@@ -468,8 +548,8 @@ static void tell_all(ti_runtime *rt)
         pass_rounds(rt, r->rounds - told);
     }
     for (size_t k = 0; k < told * r->step.count + r->at; k++) {
-        const ti_round_step *s = &r->step.data[k % r->step.count];
-        if (s->kind != TI_TASK_HORIZON) {
+        const ti_round_part *s = &r->part.data[k % r->step.count];
+        if (s->task.kind != TI_TASK_HORIZON) {
             tell(rt, s);
         }
     }
@@ -480,6 +560,9 @@ static TI_NOINLINE void leave(ti_runtime *rt)
     ti_round *r = &rt->round;
     if (is_talking(rt)) {
         await_messages(rt);
+    }
+    if (rt->agreement) {
+        ti_agreement_catch_up(rt->agreement);
     }
     ti_lock_take(&rt->scheduling);
     ti_lock_take(&rt->executing);

@@ -28,15 +28,23 @@
 #include "ir/command.h"
 #include "ir/signal.h"
 
+/* A task or a horizon of the round: what is looked at each time. */
 typedef struct ti_round_step {
+    uint64_t serial;       /* of its shape */
+    uint32_t first, count; /* its instructions */
     ti_task_kind kind;
-    bool talks;     /* some of its instructions are messages or collectives */
-    uint32_t count; /* of these */
-    size_t first;
-    uint64_t serial;      /* of its shape */
+    bool talks;        /* some of them are messages or collectives */
+    bool hashes;       /* nodes compare its arguments */
+    uint32_t next;     /* step, after the horizons that follow; 0: the first one of another round */
+    uint32_t horizons; /* so many */
+    uint32_t points;   /* before it in the round */
+} ti_round_step;
+
+/* What else is known of it. */
+typedef struct ti_round_part {
     ti_task task;         /* what is the same each time; of a horizon of the graph's own no more than its kind */
     ti_local_piece piece; /* of a fence */
-} ti_round_step;
+} ti_round_part;
 
 /* How a thread's time in rounds is spent; every so many of them one is measured. */
 typedef struct ti_round_watch {
@@ -63,6 +71,7 @@ typedef struct ti_round {
     uint32_t begun;  /* passes since the first one came last */
     uint64_t commands, points;
     TI_VEC(ti_round_step) step;
+    TI_VEC(ti_round_part) part; /* of each step */
     TI_VEC(ti_instruction) instruction;
     TI_VEC(uint64_t) dep;               /* of instructions, in order: how many before them; */
     TI_VEC(uint64_t) results;           /* staging memory of kernels; */
@@ -74,8 +83,7 @@ typedef struct ti_round {
     ti_round_ops ops;
     TI_VEC(ti_round_count) counts;
     size_t at;               /* the next step, while it is carried out */
-    uint64_t rounds, passed; /* complete ones; tasks and horizons in all, */
-    uint64_t passed_points;  /* of these: points */
+    uint64_t rounds;         /* complete ones */
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
     uint32_t misses;         /* that were tried where another pass began */
     uint64_t tasks;          /* carried out so, in all */

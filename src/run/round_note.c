@@ -13,6 +13,7 @@ static void clear(ti_round *r)
     ti_vec_clear(&r->box);
     ti_vec_clear(&r->combination);
     ti_vec_clear(&r->step);
+    ti_vec_clear(&r->part);
     ti_vec_clear(&r->instruction);
     r->commands = r->points = 0;
 }
@@ -24,6 +25,7 @@ void ti_round_fini(ti_round *r)
     ti_vec_fini(&r->box);
     ti_vec_fini(&r->combination);
     ti_vec_fini(&r->step);
+    ti_vec_fini(&r->part);
     ti_vec_fini(&r->instruction);
     ti_vec_fini(&r->counts);
     ti_round_ops_fini(&r->ops);
@@ -89,12 +91,13 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
     const bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
     ti_round_step s = { .kind = task->kind,
                         .serial = is_point ? 0 : task->shape->serial,
-                        .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape },
-                        .first = r->instruction.count,
+                        .hashes = !is_point && task->shape->hash_args,
+                        .first = (uint32_t)r->instruction.count,
                         .count = (uint32_t)batch.count };
+    ti_round_part p = { .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape } };
     bool can = r->step.count < MAX_STEPS && may_be_step(task);
     if (can && task->kind == TI_TASK_FENCE) {
-        s.piece = task->as.fence.piece[0];
+        p.piece = task->as.fence.piece[0];
     }
     for (size_t i = 0; i < batch.count && can; i++) {
         can = batch.instruction[i]->task == task && /* else that has been held back, and has other arguments */
@@ -104,6 +107,7 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
     r->commands += commands;
     r->points += is_point;
     ti_vec_push(&r->step, s);
+    ti_vec_push(&r->part, p);
     return can;
 }
 

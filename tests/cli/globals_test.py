@@ -18,7 +18,8 @@ ALLOWED = {
     "base/crowd.c": {"ti_crowd_of_process": "processor time and the cores that others want are the process's"},
     "base/failure.c": {"ti_failure_kernel": "the kernel that this thread runs, for an exit handler, which takes no argument: one per thread"},
     "base/alloc.c": {"counted": "memory belongs to the process, and so does the count of it"},
-    "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out"},
+    "base/handle.c": {"pools": "a context may be given handles of another one, or garbage, and must find out",
+                      "ti_handle_newest": "of these, those that are asked for most"},
     "base/log.c": {"sink": "stderr belongs to the process; the level and node number in front of a line do, too"},
     "comm/mpi/guard.c": {
         "guard": "exit handlers take no argument",
