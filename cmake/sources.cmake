@@ -263,6 +263,7 @@ set(TACIT_SOURCES
     api/object_fence.c
     api/op.c
     api/owners.c
+    api/prepare.c
     api/shapes.c
     api/submit.c
     api/tile.c

@@ -135,6 +135,9 @@ typedef struct tacit_collective_group tacit_collective_group;
 /* Weights of items, which a task can be split by: tacit/task.h. */
 typedef struct tacit_weights tacit_weights;
 
+/* A description of a task that is kept, to be submitted often: tacit/task.h. */
+typedef struct tacit_prepared tacit_prepared;
+
 /* Where a custom mapper puts its result. It exists during the call of the mapper: tacit/mapper.h. */
 typedef struct tacit_region tacit_region;
 

@@ -218,6 +218,59 @@ static inline tacit_status tacit_submit(tacit_context *ctx, const tacit_task *ta
     return tacit_submit_sized(ctx, task, sizeof(tacit_task));
 }
 
+/* ============================================================================ prepared tasks
+ *
+ * A loop may submit the same tasks in each step. tacit finds that out by itself, by comparing their
+ * descriptions with those of the step before. Where kernels take less than a microsecond, describing and
+ * comparing takes longer than what is to be computed. Then prepare the tasks once, and start them in each
+ * step, as persistent requests of MPI are:
+ *
+ *     for (size_t i = 0; i < rows; i++)
+ *         tacit_prepare(ctx, &(tacit_task){ ... row i ... }, &row[i]);
+ *     for (int step = 0; step < steps; step++)
+ *         for (size_t i = 0; i < rows; i++)
+ *             tacit_start(ctx, row[i], NULL);
+ *
+ * A started task is a task like any other: what follows it, what it sends and what it computes is as if its
+ * description had been submitted. Prepared and other tasks may come in any order. */
+
+/* Keep the description of a task.
+ *
+ *   task    is copied, with its name, arguments and weights. The handles in it are not: a buffer, a mapper, an
+ *           operator, weights of items or a host object may be destroyed; then it cannot be started any more.
+ *   out     gets the handle, which belongs to the context: it ends with tacit_prepared_destroy or tacit_finalize
+ *
+ *   errors  those of tacit_submit that do not depend on what has been written; TACIT_ERROR_ARGUMENT also if out
+ *           is NULL
+ *   thread  the context's
+ *   nodes   any: only starting is seen by others
+ *
+ * (The exported function also takes the size of the struct, so that the struct can grow.) */
+TACIT_API tacit_status tacit_prepare_sized(tacit_context *ctx, const tacit_task *task, size_t size,
+                                           tacit_prepared **out);
+static inline tacit_status tacit_prepare(tacit_context *ctx, const tacit_task *task, tacit_prepared **out)
+{
+    return tacit_prepare_sized(ctx, task, sizeof(tacit_task), out);
+}
+
+/* Submit a prepared task: tacit_submit of its description.
+ *
+ *   args    the arguments of this one, of as many bytes as the description says, copied; NULL: the description's
+ *
+ *   errors  those of tacit_submit; TACIT_ERROR_ARGUMENT also if prepared is NULL, TACIT_ERROR_STATE also if it is
+ *           destroyed, of another context, or none
+ *   thread  the context's
+ *   nodes   all, as tacit_submit */
+TACIT_API tacit_status tacit_start(tacit_context *ctx, tacit_prepared *prepared, const void *args);
+
+/* Forget a prepared task. Those that were started go on. NULL is allowed, and does nothing.
+ *
+ *   errors  TACIT_ERROR_ARGUMENT  the context is NULL
+ *           TACIT_ERROR_STATE     it is destroyed already, of another context, or none
+ *   thread  the context's
+ *   nodes   any */
+TACIT_API tacit_status tacit_prepared_destroy(tacit_context *ctx, tacit_prepared *prepared);
+
 /* =========================================================================== weights of items
  *
  * Items of a task may differ in what they take: rows of a sparse matrix, buckets, cells with particles. Where

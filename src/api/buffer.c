@@ -130,8 +130,7 @@ static ti_task *make_create(tacit_context *ctx, const tacit_buffer_desc *desc, t
 tacit_status tacit_buffer_create_sized(tacit_context *ctx, const tacit_buffer_desc *given, size_t size,
                                        tacit_buffer **out)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_buffer_create"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_buffer_create"));
     if (!given || !out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_buffer_create: %s is NULL",
                                 given ? "out" : "the description");
@@ -207,8 +206,7 @@ static void fill_items(const tacit_launch *k)
 
 tacit_status tacit_fill(tacit_context *ctx, tacit_buffer *buffer, const void *value)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_fill"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_fill"));
     TI_TRY(ti_check_buffer(ctx, "tacit_fill", buffer));
     if (!value) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT,
@@ -339,8 +337,7 @@ static tacit_status check_resize(tacit_context *ctx, const tacit_buffer *buffer,
 tacit_status tacit_buffer_resize(tacit_context *ctx, tacit_buffer *buffer, tacit_range range)
 {
     ti_box extent;
-    TI_TRY(ti_check_context(ctx, "tacit_buffer_resize"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_buffer_resize"));
     TI_TRY(ti_check_buffer(ctx, "tacit_buffer_resize", buffer));
     TI_TRY(check_resize(ctx, buffer, range, &extent));
     if (ti_box_equal(&extent, &buffer->info->extent)) {

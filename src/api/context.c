@@ -46,6 +46,8 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
         ctx = NULL;
     } else {
         ti_view_watch_exit();
+        ctx->failure = ti_runtime_failure(ctx->runtime);
+        ctx->is_plain = !ctx->one_thread && !ti_runtime_dry(ctx->runtime);
         ctx->shapes = ti_shapes_create(ctx);
         ctx->fence = TI_NEW(tacit_task);
     }
@@ -180,8 +182,7 @@ static void submit_point(tacit_context *ctx, ti_task_kind kind, const char *name
 
 tacit_status tacit_flush(tacit_context *ctx)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_flush"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_flush"));
     submit_point(ctx, TI_TASK_HORIZON, "flush", false);
     return TACIT_OK;
 }
@@ -218,22 +219,19 @@ static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meet
 
 tacit_status tacit_wait(tacit_context *ctx)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_wait"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_wait"));
     return wait_for_all(ctx, "wait", false, false);
 }
 
 tacit_status tacit_barrier(tacit_context *ctx)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_barrier"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_barrier"));
     return wait_for_all(ctx, "barrier", true, false);
 }
 
 tacit_status tacit_retune(tacit_context *ctx)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_retune"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_retune"));
     return wait_for_all(ctx, "retune", true, true);
 }
 
@@ -311,6 +309,7 @@ static void free_context(tacit_context *ctx)
     ti_free_all_owners(ctx);
     ti_free_all_functions(ctx);
     ti_free_all_weights(ctx);
+    ti_free_all_prepared(ctx);
     ti_free_attachments(ctx);
     ti_free_all_objects(ctx);
     free_groups(ctx);

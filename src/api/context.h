@@ -9,6 +9,7 @@
  *   owners                         distributions as accesses of tasks
  *   admit, check_task              the checks of a new task
  *   buffer, fence, submit
+ *   prepare                        what submit is told again
  *   context                        the beginning, waiting, and the end
  *   group, object_fence            which wait by the public functions */
 #ifndef TI_CONTEXT_H
@@ -115,7 +116,10 @@ struct tacit_context {
     tacit_host_object *retired_objects;      /* destroyed by the program, and their tasks may use the contents */
     TI_VEC(tacit_collective_group *) groups; /* by number - 1 */
     TI_VEC(ti_attachment) attachments;
+    tacit_prepared *prepared;                         /* all that live */
     ti_owners *owners, *unused_owners, *ended_owners; /* that buffers use, or used; ended: addresses only */
+    ti_failure *failure;                              /* the runtime's */
+    bool is_plain;                                    /* any thread may use it, and it is no dry run */
     bool one_thread;                                  /* only `thread` may use it, which created it */
     pthread_t thread;
     const char *thread_level;
@@ -167,6 +171,15 @@ tacit_status ti_context_no_memory(tacit_context *ctx, const char *format, ...) T
 /* TACIT_OK, or the error of the run so far. Clears the sentence of the last call. */
 tacit_status ti_context_enter(tacit_context *ctx);
 
+/* A call begins: ti_check_context, then ti_context_enter. Nearly always there is nothing to be found. */
+tacit_status ti_context_begin_closely(tacit_context *ctx, const char *who);
+static inline tacit_status ti_context_begin(tacit_context *ctx, const char *who)
+{
+    const bool is_plain = ti_handle_is_newest(TI_HANDLE_CONTEXT, ctx) && ctx->is_plain && !ti_failure_kernel &&
+                          !ctx->error.length && ti_failure_get(ctx->failure) == TACIT_OK;
+    return TI_LIKELY(is_plain) ? TACIT_OK : ti_context_begin_closely(ctx, who);
+}
+
 /* Whether what tasks of a new shape, which has footprints, read has been written, and their chunks write apart. */
 tacit_status ti_context_check(tacit_context *ctx, const ti_shape *shape);
 
@@ -192,6 +205,15 @@ tacit_status ti_check_object(tacit_context *ctx, const char *who, const tacit_ho
 /* Contents of host objects that the program has destroyed, whose tasks come before this one, which is executed. */
 void ti_free_retired_objects(tacit_context *ctx, uint64_t executed);
 void ti_free_all_objects(tacit_context *ctx); /* the runtime is gone */
+
+/* What tacit_submit does when the call may go on: the shape of the task, unless it has none, or needs none. `returns`:
+ * it will come again. */
+tacit_status ti_submit(tacit_context *ctx, const tacit_task *task, bool returns, const ti_shape **shape);
+/* A task of a shape that the table knows. */
+void ti_submit_again(tacit_context *ctx, const ti_shape *shape, const void *args);
+/* Whether the description is good, whatever has been written. */
+tacit_status ti_submit_check(tacit_context *ctx, const tacit_task *task);
+void ti_free_all_prepared(tacit_context *ctx);
 
 /* The extent of a range as a box; an error if it is empty or too large to count the bytes of its elements. `who` begins
  * the sentence. */

@@ -135,6 +135,12 @@ tacit_status ti_context_enter(tacit_context *ctx)
     return TACIT_OK;
 }
 
+tacit_status ti_context_begin_closely(tacit_context *ctx, const char *who)
+{
+    TI_TRY(ti_check_context(ctx, who));
+    return ti_context_enter(ctx);
+}
+
 const char *tacit_last_error(const tacit_context *ctx)
 {
     return is_context(ctx) && !is_in_kernel(ctx) ? ti_strbuf_text(&ctx->error) : lost_error;

@@ -79,7 +79,7 @@ static tacit_status find_shape(tacit_context *ctx, tacit_buffer *buffer, const t
     if (*out) {
         return TACIT_OK;
     }
-    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    ti_arena *own = ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime), false);
     return make_shape(ctx, as, own, number, box, out);
 }
 
@@ -101,8 +101,7 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_buffer *buffer, const
 
 static tacit_status enter(tacit_context *ctx, const char *who, const tacit_buffer *buffer)
 {
-    TI_TRY(ti_check_context(ctx, who));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, who));
     return ti_check_buffer(ctx, who, buffer);
 }
 

@@ -27,8 +27,7 @@ static tacit_collective_group *take_group(tacit_context *ctx)
 
 tacit_status tacit_collective_group_create(tacit_context *ctx, tacit_collective_group **out)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_collective_group_create"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_collective_group_create"));
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_collective_group_create: out is NULL");
     }

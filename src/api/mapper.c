@@ -82,8 +82,7 @@ int ti_context_add_mapper(tacit_context *ctx, tacit_mapper_fn *fn, void *user, s
 tacit_status tacit_mapper_create(tacit_context *ctx, tacit_mapper_fn *fn, const void *user, size_t user_size,
                                  unsigned properties, int *out)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_mapper_create"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_mapper_create"));
     ti_free_retired_functions(ctx);
     if (!fn || !out || (user_size && !user)) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_mapper_create: %s is NULL",

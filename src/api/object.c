@@ -27,8 +27,7 @@ static tacit_host_object *take_object(tacit_context *ctx)
 static tacit_status create(tacit_context *ctx, const char *who, const tacit_host_object_desc *desc,
                            tacit_host_object **out)
 {
-    TI_TRY(ti_check_context(ctx, who));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, who));
     if (!out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: out is NULL", who);
     }

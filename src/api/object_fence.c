@@ -28,8 +28,7 @@ static tacit_status submit_fence(tacit_context *ctx, tacit_host_object *object)
 tacit_status tacit_host_object_fence(tacit_context *ctx, tacit_host_object *object, void **contents)
 {
     static const char who[] = "tacit_host_object_fence";
-    TI_TRY(ti_check_context(ctx, who));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, who));
     if (!object) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "%s: the object is NULL", who);
     }

@@ -11,8 +11,7 @@ static bool copy_bytes(const void *from, size_t size, const void **out)
 
 tacit_status tacit_op_create_sized(tacit_context *ctx, const tacit_op_desc *given, size_t size, tacit_op *out)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_op_create"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_op_create"));
     ti_free_retired_functions(ctx);
     if (!given || !out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_op_create: %s is NULL",

@@ -47,19 +47,18 @@ typedef struct form {
     ti_arena arena;
 } form;
 
-typedef struct entry {
-    _Alignas(TI_CACHE_LINE) uint64_t hash; /* 0: it has left */
-    ti_task_bytes *whole;                  /* the description as it lies there, or NULL */
-    ti_shape *shape;                       /* in the arena, with all that it points to */
-    struct entry *follower[FOLLOWERS];     /* what came after it lately, or NULL; may have left since */
-    uint64_t last_task, last_use;
-    size_t whole_bytes; /* so far in one cache line */
-    uint64_t *word;     /* the description, too */
-    uint64_t form;      /* its serial; 0: it has none */
+typedef struct ti_shapes_entry {
+    _Alignas(TI_CACHE_LINE) uint64_t hash;       /* 0: it has left */
+    ti_task_bytes *whole;                        /* the description as it lies there, or NULL */
+    ti_shape *shape;                             /* in the arena, with all that it points to */
+    struct ti_shapes_entry *follower[FOLLOWERS]; /* what came after it lately, or NULL; may have left since */
+    uint64_t last_task, last_use;                /* so far in one cache line */
+    uint64_t *word;                              /* the description, too */
+    uint64_t form;                               /* its serial; 0: it has none */
     uint32_t number;
     size_t bytes;
-    struct entry *next;          /* of its chain, or of those that have left */
-    struct entry *newer, *older; /* by use */
+    struct ti_shapes_entry *next;          /* of its chain, or of those that have left */
+    struct ti_shapes_entry *newer, *older; /* by use */
     ti_arena arena;
 } entry;
 
@@ -352,16 +351,6 @@ static entry *find_by_form(ti_shapes *s, const tacit_task *given)
     return e;
 }
 
-/* Loops of thousands of tasks: what comes next, and the one after it, are on their way. */
-static inline void fetch_next(const entry *e)
-{
-    const entry *next = e->follower[0];
-    if (next) {
-        ti_prefetch(next->whole, next->whole_bytes);
-        ti_prefetch(next->follower[0], 1);
-    }
-}
-
 const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t task)
 {
     entry *before = s->latest_use;
@@ -370,7 +359,6 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
         entry *next = before->follower[i];
         if (next->hash && next->whole && ti_task_bytes_may_be(given, next->whole) &&
             ti_task_bytes_are(given, next->whole)) { /* as the last time */
-            fetch_next(next);
             note_use(s, next, task);
             return next->shape;
         }
@@ -382,6 +370,24 @@ const ti_shape *ti_shapes_find(ti_shapes *s, const tacit_task *given, uint64_t t
     }
     note_use(s, e, task);
     note_follower(before, e);
+    return e->shape;
+}
+
+ti_shapes_place ti_shapes_place_of(const ti_shapes *s, const ti_shape *shape)
+{
+    entry *e = s->latest_use;
+    return shape && e && e->shape == shape ? (ti_shapes_place){ e, shape->serial } : (ti_shapes_place){ NULL, 0 };
+}
+
+/* An entry that has left may serve another shape. */
+const ti_shape *ti_shapes_at(ti_shapes *s, const ti_shapes_place *place, uint64_t task)
+{
+    entry *e = place->entry;
+    if (!e || !e->hash || e->shape->serial != place->serial) {
+        return NULL;
+    }
+    s->uses++;
+    note_use(s, e, task);
     return e->shape;
 }
 
@@ -420,15 +426,15 @@ static void release(ti_shapes *s, uint64_t executed)
 
 /* Whether there is room for one more shape, or one has not been used for long. Then only one in SELDOM takes its place:
  * a loop over more shapes than there is room for would otherwise replace each of them just before it comes again. What
- * may have a form takes no place. */
-static bool is_full(const ti_shapes *s)
+ * may have a form takes no place. Of what `returns` it is known that it will come again. */
+static bool is_full(const ti_shapes *s, bool returns)
 {
-    return s->count >= (s->asked.has_form ? TI_TILE_SHAPES : TI_SHAPES) || s->bytes >= max_bytes;
+    return s->count >= (s->asked.has_form && !returns ? TI_TILE_SHAPES : TI_SHAPES) || s->bytes >= max_bytes;
 }
 
-static bool make_room(ti_shapes *s)
+static bool make_room(ti_shapes *s, bool returns)
 {
-    if (!is_full(s)) {
+    if (!is_full(s, returns)) {
         return true;
     }
     if (!s->oldest || s->asked.has_form || s->uses - s->oldest->last_use < (uint64_t)2 * TI_SHAPES ||
@@ -500,12 +506,13 @@ static void forget_seen(const ti_shapes *s, uint64_t hash)
     }
 }
 
-ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed)
+ti_arena *ti_shapes_begin(ti_shapes *s, uint64_t executed, bool returns)
 {
     const ti_measures *m = &s->asked;
     TI_ASSERT(!s->made);
     release(s, executed);
-    if (!m->hash || (m->has_form && is_full(s)) || !comes_again(s, m->hash) || !make_room(s)) {
+    if (!m->hash || (m->has_form && is_full(s, returns)) || !(returns || comes_again(s, m->hash)) ||
+        !make_room(s, returns)) {
         return NULL;
     }
     forget_seen(s, m->hash);
@@ -547,7 +554,6 @@ void ti_shapes_keep(ti_shapes *s, const tacit_task *given, ti_shape *shape, uint
     e->shape = shape;
     e->word = ti_description_write(given, &s->asked, false, &e->arena);
     e->whole = s->count < MAX_WHOLE ? ti_task_bytes_take(given, &s->asked, &e->arena) : NULL;
-    e->whole_bytes = ti_task_bytes_size(&s->asked);
     e->hash = s->asked.hash;
     e->form = s->form ? s->form->serial : 0;
     e->number = shape->number;

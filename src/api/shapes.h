@@ -21,10 +21,21 @@ void ti_shapes_destroy(ti_shapes *shapes);
 
 /* The shape of `given` for task number `task`, or NULL: it is not known. It needs no check. */
 const ti_shape *ti_shapes_find(ti_shapes *shapes, const tacit_task *given, uint64_t task);
+/* Where a shape is in the table: no look at a description finds it sooner. */
+typedef struct ti_shapes_place {
+    struct ti_shapes_entry *entry; /* NULL: nowhere */
+    uint64_t serial;
+} ti_shapes_place;
+/* Of the one that was found or kept last, if it is `shape`. */
+ti_shapes_place ti_shapes_place_of(const ti_shapes *shapes, const ti_shape *shape);
+/* The shape that is there, for task number `task`; NULL: it has been forgotten. */
+const ti_shape *ti_shapes_at(ti_shapes *shapes, const ti_shapes_place *place, uint64_t task);
+
 /* The memory in which a shape of the description that was asked for last is to be made, so that it can be kept, or
  * NULL: it is not worth that. Then either keep the shape, which has its footprints, or abandon it. Horizon or epoch
- * `executed` has been executed: what has left is freed if its tasks came before the point before that. */
-ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed);
+ * `executed` has been executed: what has left is freed if its tasks came before the point before that. `returns`: it
+ * will come again, and need not have come before. */
+ti_arena *ti_shapes_begin(ti_shapes *shapes, uint64_t executed, bool returns);
 /* Whether it is of a form, and one of those that are not kept: nothing has to begin. */
 bool ti_shapes_passes(const ti_shapes *shapes);
 void ti_shapes_keep(ti_shapes *shapes, const tacit_task *given, ti_shape *shape, uint64_t task);

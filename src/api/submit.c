@@ -345,10 +345,11 @@ static tacit_status make_of_form(tacit_context *ctx, const ti_shape *form, const
 
 /* A shape of a description that is not known: of its form if that is, and if the shape is not to be kept. None, and no
  * error: nothing is left to submit. */
-static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, const ti_shape **out)
+static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *given, uint64_t task, bool returns,
+                                       const ti_shape **out)
 {
-    ti_arena *own = ti_shapes_passes(ctx->shapes) ? NULL
-                                                  : ti_shapes_begin(ctx->shapes, ti_runtime_executed(ctx->runtime));
+    const uint64_t executed = ti_runtime_executed(ctx->runtime);
+    ti_arena *own = ti_shapes_passes(ctx->shapes) ? NULL : ti_shapes_begin(ctx->shapes, executed, returns);
     ti_touched *touched;
     const ti_shape *form = own ? NULL : ti_shapes_form(ctx->shapes, &touched);
     if (form) {
@@ -367,6 +368,13 @@ static tacit_status find_or_make_shape(tacit_context *ctx, const tacit_task *giv
     return status;
 }
 
+tacit_status ti_submit_check(tacit_context *ctx, const tacit_task *given)
+{
+    ti_checked checked;
+    TI_TRY(ti_check_task(ctx, given, &checked));
+    return check_functions(ctx, given);
+}
+
 static void submit(tacit_context *ctx, const ti_shape *shape, const void *args)
 {
     ti_task_graph *graph = ti_runtime_task_graph(ctx->runtime);
@@ -375,29 +383,40 @@ static void submit(tacit_context *ctx, const ti_shape *shape, const void *args)
     ti_runtime_submit(ctx->runtime, task);
 }
 
+void ti_submit_again(tacit_context *ctx, const ti_shape *shape, const void *args)
+{
+    if (!ti_runtime_repeat(ctx->runtime, shape, args, NULL)) {
+        submit(ctx, shape, args);
+    }
+}
+
+tacit_status ti_submit(tacit_context *ctx, const tacit_task *given, bool returns, const ti_shape **out)
+{
+    const uint64_t task = ti_runtime_tasks(ctx->runtime) + 1;
+    *out = ti_shapes_find(ctx->shapes, given, task);
+    if (*out) {
+        ti_submit_again(ctx, *out, given->args);
+        return TACIT_OK;
+    }
+    TI_TRY(find_or_make_shape(ctx, given, task, returns, out));
+    if (*out) {
+        submit(ctx, *out, given->args);
+    }
+    return TACIT_OK;
+}
+
 tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, size_t size)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_submit"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_submit"));
     if (!given) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_submit: the task is NULL");
     }
+    const ti_shape *shape;
     tacit_task padded;
     if (TI_UNLIKELY(size != sizeof(padded))) {
         memset(&padded, 0, sizeof(padded));
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
-    uint64_t task = ti_runtime_tasks(ctx->runtime) + 1;
-    const ti_shape *shape = ti_shapes_find(ctx->shapes, given, task);
-    if (shape && ti_runtime_repeat(ctx->runtime, shape, given->args, NULL)) {
-        return TACIT_OK;
-    }
-    if (!shape) {
-        TI_TRY(find_or_make_shape(ctx, given, task, &shape));
-    }
-    if (shape) {
-        submit(ctx, shape, given->args);
-    }
-    return TACIT_OK;
+    return ti_submit(ctx, given, false, &shape);
 }

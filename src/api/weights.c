@@ -56,8 +56,7 @@ static tacit_weights *keep(tacit_context *ctx, ti_weights *values)
 
 tacit_status tacit_weights_create(tacit_context *ctx, size_t count, const uint64_t *weight, tacit_weights **out)
 {
-    TI_TRY(ti_check_context(ctx, "tacit_weights_create"));
-    TI_TRY(ti_context_enter(ctx));
+    TI_TRY(ti_context_begin(ctx, "tacit_weights_create"));
     if (!weight || !out) {
         return ti_context_error(ctx, TACIT_ERROR_ARGUMENT, "tacit_weights_create: %s is NULL",
                                 weight ? "out" : "weight");

@@ -84,6 +84,7 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     tacit_fence_ticket *ticket = NULL;
     tacit_host_object *object = NULL;
     tacit_weights *weights = NULL;
+    tacit_prepared *prepared = NULL;
     const uint64_t weight = 1;
     tacit_counters counters;
     const tacit_buffer_desc desc = { .name = "x", .range = TACIT_RANGE(N), .elem_size = 4 };
@@ -91,6 +92,9 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     const tacit_distribution distribution = { .kind = TACIT_DISTRIBUTE_BLOCK };
     refused(ctx, use(ctx, b), "tacit_submit: ");
     refused(ctx, tacit_submit(ctx, NULL), "tacit_submit: ");
+    refused(ctx, tacit_prepare(ctx, &(tacit_task){ .name = "x" }, &prepared), "tacit_prepare: ");
+    refused(ctx, tacit_start(ctx, prepared, NULL), "tacit_start: ");
+    refused(ctx, tacit_prepared_destroy(ctx, prepared), "tacit_prepared_destroy: ");
     refused(ctx, tacit_wait(ctx), "tacit_wait: ");
     refused(ctx, tacit_finalize(ctx), "tacit_finalize: ");
     refused(ctx, tacit_buffer_create(ctx, &desc, &made), "tacit_buffer_create: ");
@@ -115,7 +119,7 @@ static void call_everything(tacit_context *ctx, tacit_buffer *b)
     assert_int_equal(tacit_num_nodes(ctx), -1);
     assert_int_equal(tacit_workers(ctx), -1);
     assert_false(tacit_is_dry_run(ctx));
-    assert_true(!made && !ticket && !object && handle == -7 && node == -7);
+    assert_true(!made && !ticket && !object && !prepared && handle == -7 && node == -7);
 }
 
 static void after_finalize(void **state)

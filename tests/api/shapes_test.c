@@ -414,9 +414,9 @@ static void every_byte_counts(void **state)
     t.kernel.host = nothing;
     memcpy(t.access, from.access, sizeof(t.access));
     assert_null(ti_shapes_find(shapes, &t, 1));
-    assert_null(ti_shapes_begin(shapes, 0));
+    assert_null(ti_shapes_begin(shapes, 0, false));
     assert_null(ti_shapes_find(shapes, &t, 2));
-    ti_arena *arena = ti_shapes_begin(shapes, 0);
+    ti_arena *arena = ti_shapes_begin(shapes, 0, false);
     assert_non_null(arena);
     ti_shapes_keep(shapes, &t, ti_shape_new(arena, "base"), 2);
     assert_non_null(ti_shapes_find(shapes, &t, 3));

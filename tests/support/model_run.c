@@ -1,6 +1,7 @@
 /* Random programs through the public interface: see model_run.h. */
 #include "model_run.h"
 
+#include "model_prepared.h"
 #include "run/device_list.h"
 
 #include <dirent.h>
@@ -46,7 +47,8 @@ typedef struct runner {
     held *held[GEN_OBJECTS];
     tacit_collective_group *group[GEN_GROUPS];
     tacit_buffer **buffer;
-    tacit_weights **weights; /* of tasks of the pool, or NULL */
+    tacit_weights **weights;  /* of tasks of the pool, or NULL */
+    model_prepared *prepared; /* of each */
     int *custom;
     tacit_op user_op[2];
     TI_VEC(pending) fences;
@@ -470,7 +472,9 @@ static bool submit(runner *r, size_t step)
             task.access[i].mapper.arg = r->custom[t->access[i].mapper.arg];
         }
     }
-    return is_refused(r, step, task) && ok(r, step, tacit_submit(r->ctx, &task)) && drop_weights(r, step, index);
+    const bool prepares = r->program->seed % 4 != 0 && gen_mix(r->program->seed + step / 16) % 2;
+    return is_refused(r, step, task) && ok(r, step, model_submit(r->ctx, &r->prepared[index], &task, prepares)) &&
+           drop_weights(r, step, index);
 }
 
 static void compare(runner *r, size_t step, const unsigned char *found)
@@ -634,6 +638,7 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     r.hall = hall ? *hall : (model_hall){ 0 };
     r.buffer = TI_NEW_ARRAY(tacit_buffer *, program->buffer.count);
     r.weights = ti_alloc_zero((program->task.count + 1) * sizeof(*r.weights));
+    r.prepared = ti_alloc_zero((program->task.count + 1) * sizeof(*r.prepared));
     r.custom = TI_NEW_ARRAY(int, program->custom.count);
     bool good = create_operator(&r, 0, 0) && create_operator(&r, 0, 1);
     for (int i = 0; i < GEN_OBJECTS && good; i++) {
@@ -652,6 +657,7 @@ void model_run(tacit_context *ctx, const gen_program *program, const oracle *tru
     ti_vec_fini(&r.fences);
     ti_free(r.buffer, program->buffer.count * sizeof(*r.buffer));
     ti_free(r.weights, (program->task.count + 1) * sizeof(*r.weights));
+    ti_free(r.prepared, (program->task.count + 1) * sizeof(*r.prepared));
     ti_free(r.custom, program->custom.count * sizeof(*r.custom));
 }
 

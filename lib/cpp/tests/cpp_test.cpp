@@ -211,6 +211,30 @@ void places(tacit::context &ctx)
 }
 
 /* Statuses instead of exceptions, and what is refused. */
+/* Described once, with what the kernel captures; started often, between others. */
+void prepared_tasks(tacit::context &ctx)
+{
+    const size_t n = 40;
+    tacit::buffer<double, 1> a(ctx, { n }, "prepared");
+    ctx.submit("zero", a.extent(), tacit::write(a, tacit::one_to_one()), [](size_t i, auto x) { x(i) = 0; });
+    double more = 3;
+    tacit_prepared *add = ctx.prepare("add", a.extent(), tacit::update(a, tacit::one_to_one()),
+                                      [=](size_t i, auto x) { x(i) += more; });
+    more = 1000;
+    for (int step = 0; step < 50; step++) {
+        ctx.start(add);
+        ctx.submit("half", a.extent(), tacit::update(a, tacit::one_to_one()), [](size_t i, auto x) { x(i) /= 2; });
+    }
+    double expected = 0;
+    for (int step = 0; step < 50; step++) {
+        expected = (expected + 3) / 2;
+    }
+    EXPECT(a.read()[n - 1] == expected);
+    EXPECT(ctx.forget(add) == TACIT_OK);
+    EXPECT(ctx.try_start(add) == TACIT_ERROR_STATE);
+    EXPECT(has(ctx.last_error(), "tacit_start: the prepared task is destroyed"));
+}
+
 void refusals(tacit::context &ctx)
 {
     tacit::buffer<double, 1> a(ctx, { 10 }, "a"), b;
@@ -288,6 +312,7 @@ int main(int argc, char **)
     components(ctx);
     mappers(ctx);
     places(ctx);
+    prepared_tasks(ctx);
     refusals(ctx);
     ctx.finish();
     return failures != 0;

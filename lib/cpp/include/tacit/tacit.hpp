@@ -339,6 +339,27 @@ class context
         return try_submit(t, range<0>(), access, accesses_and_kernel...);
     }
 
+    /* Describe a task once, and submit it often: tacit/task.h, "prepared tasks". What the kernel captures is kept. It
+     * lives until forget, or as long as the context. */
+    template <int D, class... Rest>
+    tacit_prepared *prepare(const task &t, range<D> items, const Rest &...accesses_and_kernel)
+    {
+        tacit_prepared *p = nullptr;
+        detail::check(get(), try_prepare(p, t, items, accesses_and_kernel...));
+        return p;
+    }
+    template <int D, class... Rest>
+    [[nodiscard]] status try_prepare(tacit_prepared *&out, const task &t, range<D> items,
+                                     const Rest &...accesses_and_kernel)
+    {
+        static_assert(sizeof...(Rest) >= 1, "tacit: the last argument is the kernel");
+        return submit_all(t, items, std::tie(accesses_and_kernel...), std::make_index_sequence<sizeof...(Rest) - 1>(),
+                          &out);
+    }
+    void start(tacit_prepared *p) { detail::check(get(), try_start(p)); }
+    [[nodiscard]] status try_start(tacit_prepared *p) { return tacit_start(get(), p, nullptr); }
+    status forget(tacit_prepared *p) { return tacit_prepared_destroy(get(), p); }
+
     /* A mapper from a lambda (const box &chunk, const tacit_range &extent, region &out), to be kept and used in many
      * tasks. A pure function: see tacit_mapper_fn. It lives until forget, or as long as the context. */
     template <class F> mapper make_mapper(const F &f, unsigned properties = 0)
@@ -386,16 +407,18 @@ class context
   private:
     explicit context(detail::nothing) {}
 
+    /* Or prepares it, if there is `out`. */
     template <int D, class Tuple, std::size_t... N>
-    status submit_all(const task &t, const range<D> &items, const Tuple &rest, std::index_sequence<N...>)
+    status submit_all(const task &t, const range<D> &items, const Tuple &rest, std::index_sequence<N...>,
+                      tacit_prepared **out = nullptr)
     {
         using F = std::decay_t<std::tuple_element_t<sizeof...(N), Tuple>>;
         return submit_kernel<D, F, typename std::decay_t<std::tuple_element_t<N, Tuple>>::view...>(
-            t, items, std::get<sizeof...(N)>(rest), std::get<N>(rest)...);
+            out, t, items, std::get<sizeof...(N)>(rest), std::get<N>(rest)...);
     }
 
     template <int D, class F, class... V, class... A>
-    status submit_kernel(const task &t, const range<D> &items, const F &f, const A &...a)
+    status submit_kernel(tacit_prepared **out, const task &t, const range<D> &items, const F &f, const A &...a)
     {
         constexpr bool by_item = detail::takes_items<D, F, V...>();
         static_assert(
@@ -414,7 +437,7 @@ class context
         status problem = t.has_too_many_objects() ? TACIT_ERROR_ARGUMENT : TACIT_OK;
         std::size_t n = 0;
         ((raw.access[n++] = a.raw, problem = problem ? problem : a.problem), ...);
-        return problem ? problem : tacit_submit(get(), &raw);
+        return problem ? problem : out ? tacit_prepare(get(), &raw, out) : tacit_submit(get(), &raw);
     }
 
     std::shared_ptr<detail::core> core_;
