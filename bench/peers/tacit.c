@@ -464,36 +464,38 @@ static struct columns columns_of(const struct peer *p, size_t block, size_t bloc
     return (struct columns){ share(p->n, block, blocks), share(p->n, block + 1, blocks), tacit_place_node(node) };
 }
 
-/* A description has more bytes than these rows take to compute, so it is made once, and gets what differs. */
-static void submit_rows(tacit_buffer *a, tacit_task *rows, struct columns c, size_t begin, size_t end)
+/* Rows [begin, end) of a block. */
+static tacit_prepared *rows_of_block(tacit_buffer *a, struct columns c, size_t begin, size_t end)
 {
     const size_t left = c.begin ? c.begin : 1;
-    rows->range = TACIT_RANGE(end - begin, c.end - left);
-    rows->offset[0] = begin;
-    rows->offset[1] = left;
-    rows->place = c.place;
-    rows->access[0] = tacit_read(a, tacit_fixed(tacit_box2(begin - 1, begin, left - 1, c.end)));
-    rows->access[1] = tacit_read(a, tacit_fixed(tacit_box2(begin, end, left - 1, left)));
-    must(tacit_submit(ctx, rows));
+    tacit_prepared *rows;
+    must(tacit_prepare(
+        ctx,
+        &(tacit_task){ .name = "wavefront",
+                       .range = TACIT_RANGE(end - begin, c.end - left),
+                       .offset = { begin, left },
+                       .place = c.place,
+                       .kernel.host = do_wavefront,
+                       .hint.whole_chunk = true,
+                       .access = { tacit_read(a, tacit_fixed(tacit_box2(begin - 1, begin, left - 1, c.end))),
+                                   tacit_read(a, tacit_fixed(tacit_box2(begin, end, left - 1, left))),
+                                   tacit_write(a, tacit_one_to_one()) } },
+        &rows));
+    return rows;
 }
 
-static void sweep(const struct peer *p, tacit_buffer *a, size_t blocks)
+static tacit_prepared *corner(const struct peer *p, tacit_buffer *a)
 {
-    tacit_task rows = { .name = "wavefront",
-                        .kernel.host = do_wavefront,
-                        .hint.whole_chunk = true,
-                        .access[2] = tacit_write(a, tacit_one_to_one()) };
-    for (size_t i = 1; i < p->n; i += p->group) {
-        for (size_t b = 0; b < blocks; b++) {
-            submit_rows(a, &rows, columns_of(p, b, blocks), i, i + p->group < p->n ? i + p->group : p->n);
-        }
-    }
-    must(tacit_submit(ctx,
+    tacit_prepared *last;
+    must(
+        tacit_prepare(ctx,
                       &(tacit_task){ .name = "corner",
                                      .place = tacit_place_node(0),
                                      .kernel.host = do_corner,
                                      .access = { tacit_read(a, tacit_fixed(tacit_box2(p->n - 1, p->n, p->n - 1, p->n))),
-                                                 tacit_write(a, tacit_fixed(tacit_box2(0, 1, 0, 1))) } }));
+                                                 tacit_write(a, tacit_fixed(tacit_box2(0, 1, 0, 1))) } },
+                      &last));
+    return last;
 }
 
 static void run_wavefront(struct peer *p)
@@ -509,11 +511,23 @@ static void run_wavefront(struct peer *p)
                                               .kernel.host = do_wavefront_start,
                                               .access = { tacit_write(a, tacit_one_to_one()) } }));
     }
-    while (again(p)) {
-        for (int s = 0; s < p->steps; s++) {
-            sweep(p, a, blocks);
+    /* To describe the tasks of a sweep takes longer than they do. */
+    tacit_prepared **task = malloc((p->n * blocks + 1) * sizeof(*task));
+    size_t tasks = 0;
+    for (size_t i = 1; i < p->n; i += p->group) {
+        for (size_t b = 0; b < blocks; b++) {
+            task[tasks++] = rows_of_block(a, columns_of(p, b, blocks), i, i + p->group < p->n ? i + p->group : p->n);
         }
     }
+    task[tasks++] = corner(p, a);
+    while (again(p)) {
+        for (int s = 0; s < p->steps; s++) {
+            for (size_t i = 0; i < tasks; i++) {
+                must(tacit_start(ctx, task[i], NULL));
+            }
+        }
+    }
+    free(task);
     result(p, a, p->n * p->n);
 }
 
