@@ -20,7 +20,7 @@ static void look(void)
     bool meets = false;
     for (int looks = 0; looks < LOOKS && !meets; looks++) {
         meets = atomic_load(&inside) > 1;
-        if (looks % 16 == 15) {
+        if (looks % 256 == 255) { /* seldom: where other programs run, each may take milliseconds */
             sched_yield();
         }
     }

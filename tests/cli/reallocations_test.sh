@@ -22,6 +22,7 @@ counts() {
     if [ "${3%failed}" = "$3" ] && [ "$(echo "$found" | tr -cd , | wc -c)" -eq "$2" ]; then
         echo "$found"
     else
+        echo "$3" | grep -v counters: | head -20 >&2
         echo "failed, or no counters: $found"
     fi
 }
