@@ -205,7 +205,7 @@ static void await_worker(ti_host_fork *f, int worker, uint32_t wanted)
     ti_host_told *t = &f->told[worker];
     if (worker != f->self && (int32_t)(t->ended - wanted) < 0) {
         await_count(f, worker, &f->mark[worker].ended, wanted);
-        t->ended = atomic_load_explicit(&f->mark[worker].ended, memory_order_relaxed);
+        t->ended = atomic_load_explicit(&f->mark[worker].ended, memory_order_acquire);
     }
 }
 
