@@ -38,7 +38,7 @@ bool ti_round_can(const ti_instruction *i)
     case TI_INSTRUCTION_REDUCE:
         return i->device == 0 && ti_combine_bytes(i) <= MAX_COMBINED;
     case TI_INSTRUCTION_COPY:
-        return i->device == 0 && i->as.copy.to.user && !i->as.copy.from.user &&
+        return i->device == 0 && !i->as.copy.to.allocation && i->as.copy.from.allocation &&
                (size_t)ti_box_volume(&i->as.copy.box) * i->as.copy.elem_size <= MAX_COPIED;
     case TI_INSTRUCTION_FENCE:
         return true;

@@ -609,7 +609,7 @@ static void take_fence(ti_instruction_graph *graph, const ti_cycle_step *s, size
                                   task, &none);
         if (!copies) {
             i->as.fence.signal = task->as.fence.signal;
-        } else if (i->as.copy.to.user) {
+        } else if (!i->as.copy.to.allocation) { /* nowhere, if what was recorded had been carried out by a round */
             i->as.copy.to.user = task->as.fence.memory;
         }
     }
