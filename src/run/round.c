@@ -202,22 +202,49 @@ static bool begin(ti_runtime *rt)
 
 /* ---- how the thread spends its time */
 
-/* A round begins. False: the thread is mostly elsewhere, for longer than handing tasks over would take; or kernels take
- * far longer than was known or is accepted, so that others might run beside them. */
+/* What handing the tasks of a round over would take. */
+static uint64_t handing_ns(const ti_round *r)
+{
+    enum { EACH_NS = 1000 };
+    return EACH_NS * r->step.count;
+}
+
+/* The thread is mostly elsewhere, for longer than handing tasks over would take. */
+static bool is_away(const ti_round *r)
+{
+    const ti_round_watch *w = &r->watch;
+    const uint64_t outside = ti_clock_ns() - w->begun - w->inside;
+    return outside > w->inside / 3 && outside > handing_ns(r);
+}
+
+/* Kernels take far longer than was known or is accepted, so that others might run beside them. Where workers carry them
+ * out, the thread waits for many at once: single rounds say nothing. */
+static void watch_length(ti_round *r)
+{
+    enum { SPAN = 16, LONGER = 8 };
+    ti_round_watch *w = &r->watch;
+    if (r->rounds % SPAN != 0) {
+        return;
+    }
+    const uint64_t now = ti_clock_ns(), accepted = r->ops.long_ns + LONGER * handing_ns(r);
+    const bool is_slow = r->rounds > 0 && r->ops.long_ns && now - w->since > SPAN * accepted;
+    w->slow = is_slow ? w->slow + 1 : 0;
+    w->since = now;
+}
+
+/* A round begins. False: better without. */
 static bool watch(ti_round *r)
 {
-    enum { EVERY = 64, AWAY_NS = 1000, MAX_AWAY = 2 };
+    enum { EVERY = 64, MAX_AWAY = 2, MAX_SLOW = 2 };
     ti_round_watch *w = &r->watch;
     if (w->on) {
-        const uint64_t outside = ti_clock_ns() - w->begun - w->inside, handing = AWAY_NS * r->step.count;
-        const bool is_away = outside > w->inside / 3 && outside > handing,
-                   is_long = r->ops.long_ns && w->inside > r->ops.long_ns + 8 * handing;
-        w->away = is_away || is_long ? w->away + 1 : 0;
+        w->away = is_away(r) ? w->away + 1 : 0;
     }
+    watch_length(r);
     w->on = r->rounds % EVERY < MAX_AWAY;
     w->inside = 0;
     w->begun = w->on ? ti_clock_ns() : 0;
-    return w->away < MAX_AWAY || r->always;
+    return (w->away < MAX_AWAY && w->slow < MAX_SLOW) || r->always;
 }
 
 /* ---- a task */

@@ -46,11 +46,13 @@ typedef struct ti_round_part {
     ti_local_piece piece; /* of a fence */
 } ti_round_part;
 
-/* How a thread's time in rounds is spent; every so many of them one is measured. */
+/* How a thread's time in rounds is spent; every so many of them one is measured, and in longer ones how long all take. */
 typedef struct ti_round_watch {
     bool on;
     uint64_t begun, inside; /* on the clock, or 0; nanoseconds in calls */
     int away;               /* measured ones in a row that were mostly spent elsewhere */
+    uint64_t since;         /* when the rounds began of which the length is measured */
+    int slow;               /* such spans in a row that took far too long */
 } ti_round_watch;
 
 /* Messages to or from a node, or collectives: how many there are in a round; those before the one at hand. */
