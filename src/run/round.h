@@ -46,7 +46,7 @@ typedef struct ti_round_part {
     ti_local_piece piece; /* of a fence */
 } ti_round_part;
 
-/* How a thread's time in rounds is spent; every so many of them one is measured, and in longer ones how long all take. */
+/* How a thread's time in rounds is spent: every so many of them one is measured, and spans of them as a whole. */
 typedef struct ti_round_watch {
     bool on;
     uint64_t begun, inside; /* on the clock, or 0; nanoseconds in calls */
