@@ -3,6 +3,7 @@
 #include "api/shapes.h"
 #include "base/alloc.h"
 #include "cluster.h"
+#include "effort.h"
 
 #include <string.h>
 
@@ -167,7 +168,7 @@ static void random_programs(void **unused)
 {
     (void)unused;
     uint64_t in_rounds = 0;
-    for (uint64_t seed = 1; seed <= 24; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(24, 8); seed++) {
         const tacit_config config = { .workers = 1 + (int)(seed % 2),
                                       .rounds = seed % 3 ? TACIT_ROUNDS_ON : TACIT_ROUNDS_AUTO,
                                       .threads = seed % 4 < 2 ? TACIT_THREADS_ON : TACIT_THREADS_INLINE };

@@ -397,7 +397,7 @@ static void random_loops(void **state)
     (void)state;
     for (size_t m = 0; m < TI_COUNT(modes); m++) {
         uint64_t in_rounds = 0;
-        for (int i = 0; i < EFFORT(12, 4); i++) {
+        for (int i = 0; i < EFFORT(12, 2); i++) {
             in_rounds += run_random_program(&modes[m], seed + 100 * m + (uint64_t)i);
         }
         print_message("%zu: %" PRIu64 " tasks\n", m, in_rounds);
@@ -408,7 +408,7 @@ static void random_loops(void **state)
 
 /* ---- several nodes: the same, where messages are short */
 
-enum { ROUNDS_OF_NODES = 1200, WAITS_EACH = 40, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
+enum { ROUNDS_OF_NODES = EFFORT(800, 400), WAITS_EACH = 40, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
 
 typedef struct nodes_run {
     uint64_t number;

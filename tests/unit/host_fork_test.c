@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { MAX_WORKERS = 12, ITEMS = 60, KERNELS = EFFORT(4000, 500) };
+enum { MAX_WORKERS = 12, ITEMS = 60, KERNELS = EFFORT(2000, 500) };
 
 static uint64_t seed;
 
