@@ -218,7 +218,7 @@ static bool is_away(const ti_round *r)
 }
 
 /* Kernels take far longer than was known or is accepted, so that others might run beside them. Where workers carry them
- * out, the thread waits for many at once: single rounds say nothing. */
+ * out, the thread may hand several rounds over at once and then wait for them: single rounds need not say so. */
 static void watch_length(ti_round *r)
 {
     enum { SPAN = 16, LONGER = 8 };
