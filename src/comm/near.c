@@ -101,15 +101,12 @@ static void post(ti_near_peer *peer, ti_mailbox_message *message, const ti_near_
 bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what, bool point, const ti_payload *payload)
 {
     TI_ASSERT(payload->bytes == what->bytes && what->bytes <= near->limit && !(point && peer->points > peer->passed));
-    if (point) {
-        peer->points++;
-        peer->point = what->token;
-    }
+    peer->points += point;
     ti_mailbox_message *message = is_empty(&peer->held) ? ti_mailbox_room(&peer->out, what->bytes, &near->draft) : NULL;
     if (message) {
         ti_payload_pack(message->data, payload);
         post(peer, message, what, point);
-        return !point;
+        return true;
     }
     ti_near_waiting w = { .what = *what, .asks = point };
     w.parcel = ti_parcel_create(near->parcels, payload, false, true);
@@ -131,9 +128,7 @@ static void send_held(ti_near *near, ti_near_peer *peer)
         memcpy(message->data, w.parcel->packed, w.what.bytes);
         post(peer, message, &w.what, w.asks);
         ti_parcel_destroy(near->parcels, w.parcel);
-        if (!w.asks) {
-            ti_vec_push(&near->ended, ((ti_near_event){ .end = TI_NEAR_SENT, .token = w.what.token }));
-        }
+        ti_vec_push(&near->ended, ((ti_near_event){ .end = TI_NEAR_SENT, .token = w.what.token }));
     }
 }
 
@@ -244,8 +239,7 @@ void ti_near_poll(ti_near *near)
         }
         if (peer->points > peer->passed && peer->out.asked == peer->points && ti_mailbox_is_answered(&peer->out)) {
             peer->passed++;
-            ti_vec_push(&near->ended,
-                        ((ti_near_event){ .end = TI_NEAR_POINT, .node = peer->node, .token = peer->point }));
+            ti_vec_push(&near->ended, ((ti_near_event){ .end = TI_NEAR_POINT, .node = peer->node }));
         }
     }
 }

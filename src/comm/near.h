@@ -4,7 +4,8 @@
  * Which messages travel so follows from what both sides know: the node and the number of bytes. The sender copies the
  * payload into the mailbox, so a send is complete when there was room for it; those that find none wait in their order.
  * Whoever polls takes out all that has come: into the receives that wait for it, or, where there is none yet, into
- * memory of its own, until there is (bounded as comm.h has it: a *point* is complete when its receive is there).
+ * memory of its own, until there is (bounded as comm.h has it: of a message that is a *point* the sender learns when its
+ * receive is there).
  * Receives are found by their counter, or if there are several, in the order in which they were started.
  *
  * One thread at a time. */
@@ -43,16 +44,15 @@ typedef struct ti_near_peer {
     ti_mailbox in, out;
     ti_near_list receives[TI_NEAR_ROUTES], arrived[TI_NEAR_ROUTES];
     ti_near_list held;       /* sends for which there was no room, in their order */
-    uint64_t points, passed; /* how many there were, and how many are complete: one is under way, or none */
-    uint64_t point;          /* its token */
+    uint64_t points, passed; /* how many there were, and of how many the receive is there: of all, or all but one */
 } ti_near_peer;
 
-/* What has completed. */
+/* What has happened: of a point that its receive is there, which does not concern the send. */
 typedef enum ti_near_end { TI_NEAR_SENT, TI_NEAR_POINT, TI_NEAR_RECEIVED } ti_near_end;
 typedef struct ti_near_event {
     ti_near_end end;
     int node, route;
-    uint64_t token;
+    uint64_t token;         /* of a message that is complete */
     size_t bytes, expected; /* they differ: the nodes do not agree */
 } ti_near_event;
 
@@ -68,8 +68,7 @@ typedef struct ti_near {
 
 ti_near_peer *ti_near_find(const ti_near *near, int node); /* NULL: it is on another machine */
 
-/* Returns true if it is complete: a message that found room, and is no point. At most one point per peer is under
- * way. */
+/* Returns true if it is complete: it found room. Of at most one point per peer the receive is not known to be there. */
 bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what, bool point,
                   const ti_payload *payload);
 /* `blocks` holds the payload's blocks, and is the receive's then; or NULL. */

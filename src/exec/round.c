@@ -256,8 +256,12 @@ bool ti_executor_round_poll(ti_executor *ex, int looks)
             ti_cpu_relax();
         }
     }
-    ti_executor_note_waits(ex);
     return atomic_load_explicit(left, memory_order_relaxed) == 0;
+}
+
+void ti_executor_round_leave(ti_executor *ex)
+{
+    ti_executor_note_waits(ex);
 }
 
 /* ---- what is carried out */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 20, LOOKS_AT_ONCE = 256 };
+enum { FIRST_NAP_NS = 50 * 1000, LAST_NAP_NS = 1000 * 1000, NAPS_UNTIL_SLEEP = 4, LOOKS_AT_ONCE = 256 };
 enum { NAP_PER_COST = 150, MAX_NAP_NS = 4 * 1000 * 1000 };
 /* A look that takes longer has moved bytes: one that finds nothing needs 1 to 3 us. */
 enum { LONG_LOOK_NS = 10 * 1000 };

@@ -101,6 +101,8 @@ bool ti_roles_plan_first(void *user);
 ti_host_found ti_roles_idle_worker(void *user, ti_host_idle when);
 /* Who has had the executor's role, and was not there for its sake, gives it back: others may have wanted it. */
 void ti_roles_leave_executor(ti_runtime *rt);
+/* Who has it has made a step, or lets the next one come. */
+void ti_roles_note_step(ti_runtime *rt);
 /* Threads of the mode `thread`. */
 void *ti_roles_scheduler_main(void *user);
 void *ti_roles_executor_main(void *user);

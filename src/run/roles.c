@@ -113,11 +113,18 @@ static bool has_messages(void *user)
     return atomic_load_explicit(&rt->progress.messages, memory_order_relaxed) > 0;
 }
 
+/* Somebody might have to look after them. */
+static bool needs_attendant(void *user)
+{
+    ti_runtime *rt = user;
+    return has_messages(rt) && !atomic_load_explicit(&rt->round.awaits, memory_order_relaxed);
+}
+
 /* The attendant must know when the first message is under way, in case all threads go into kernels now. */
-static void note_step(ti_runtime *rt)
+void ti_roles_note_step(ti_runtime *rt)
 {
     bool before = rt->under_way;
-    rt->under_way = has_messages(rt);
+    rt->under_way = needs_attendant(rt);
     ti_attendant_expect(&rt->attendant, &rt->progress.lot, rt->comm->due);
     atomic_store_explicit(&rt->looks, atomic_load_explicit(&rt->looks, memory_order_relaxed) + 1, memory_order_relaxed);
     if (rt->under_way && !before) {
@@ -137,7 +144,7 @@ static bool execute(ti_runtime *rt, bool (*step)(ti_executor *executor))
     }
     bool any = drain_instructions(rt);
     any |= step(rt->executor);
-    note_step(rt);
+    ti_roles_note_step(rt);
     if (rt->agreement) {
         ti_agreement_turn(rt->agreement, any, &rt->progress.failure);
     }
@@ -286,7 +293,7 @@ static bool look_after_messages(void *user)
 void ti_roles_start_attendant(ti_runtime *rt)
 {
     const ti_attendant_desc desc = {
-        .is_needed = has_messages,
+        .is_needed = needs_attendant,
         .looks = count_looks,
         .timed = rt->comm->nap_ns ? &rt->progress.lot : NULL,
         .look = look_after_messages,

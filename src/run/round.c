@@ -308,17 +308,27 @@ static void await_inside(ti_runtime *rt)
         ti_agreement_turn(rt->agreement, true, &rt->progress.failure);
     }
     if (!all) {
+        atomic_store_explicit(&rt->round.awaits, true, memory_order_relaxed);
         ti_lock_drop(&rt->executing);
         ti_waiting_until(rt, TI_CAUSE_ROUND, NULL);
         ti_lock_take(&rt->executing);
+        atomic_store_explicit(&rt->round.awaits, false, memory_order_relaxed);
     }
+}
+
+/* The executor role is given back: others may have to look after messages now. */
+static void leave_messages(ti_runtime *rt)
+{
+    ti_executor_round_leave(rt->executor);
+    ti_roles_note_step(rt);
+    ti_lock_drop(&rt->executing);
 }
 
 static void await_messages(ti_runtime *rt)
 {
     ti_lock_take(&rt->executing);
     await_inside(rt);
-    ti_lock_drop(&rt->executing);
+    leave_messages(rt);
 }
 
 static bool is_talking(const ti_runtime *rt)
@@ -359,7 +369,7 @@ static void talk(ti_runtime *rt, const ti_round_step *s, const void *args, const
                              fence ? fence->signal : NULL);
     }
     if (is_inside) {
-        ti_lock_drop(&rt->executing);
+        leave_messages(rt);
     }
 }
 

@@ -89,6 +89,7 @@ typedef struct ti_round {
     uint32_t skips, skipped; /* rounds that are not tried; so many the last time */
     uint32_t misses;         /* that were tried where another pass began */
     uint64_t tasks;          /* carried out so, in all */
+    _Atomic bool awaits;     /* messages, and does nothing else: nobody else need look after them */
     ti_round_watch watch;
     ti_signal nobody; /* waits for fences that were carried out */
 } ti_round;

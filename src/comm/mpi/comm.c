@@ -8,7 +8,8 @@
  *
  * Short messages to nodes of the same machine do not go by MPI (comm/near.h): near_peer says which.
  *
- * Early bytes (early.h): a sync point is a message sent by MPI_Issend, and so is every message that is not counted.
+ * Early bytes (early.h): a sync point is a message sent by MPI_Issend, and so is every message that is not counted. To
+ * a node of the same machine it leaves as others do, and is passed when it is answered.
  *
  * Called by one thread at a time. */
 #include "base/check.h"
@@ -457,9 +458,10 @@ static void look_near(mpi_comm *self)
             }
             count_received(self, e.route, e.expected);
         }
-        complete(self, e.token);
         if (e.end == TI_NEAR_POINT) {
             sync_point_passed(self, peer_of(self, e.node));
+        } else {
+            complete(self, e.token);
         }
     }
     ti_vec_clear(&near->ended);
