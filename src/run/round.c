@@ -453,9 +453,18 @@ uint64_t ti_round_tasks(const ti_runtime *rt)
     return ti_task_graph_tasks(rt->tasks) + (rt->round.is_active ? passed(&rt->round) : 0);
 }
 
+/* Nodes hold the same tasks back, as far as these concern them; not where placed tasks wait for their readers, or to be
+ * computed again elsewhere. */
+static bool holds_alike(const ti_runtime *rt)
+{
+    const ti_system *s = &rt->system;
+    return !atomic_load_explicit(&rt->progress.placed, memory_order_relaxed) ||
+           (s->multicast < TI_MULTICAST_TREES && s->latency_tasks <= 1);
+}
+
 /* A wait need not be a point, which ends what the graphs repeat. On one node it is none while a loop goes round that
  * has no such points. Several nodes must decide alike: it is none after so many horizons, which do for the graphs what
- * it would; but where tasks have been placed, some nodes hold back others than the rest. */
+ * it would. */
 static bool may_rest(ti_runtime *rt)
 {
     enum { MANY = 16 };
@@ -468,7 +477,7 @@ static bool may_rest(ti_runtime *rt)
     }
     return rt->system.num_nodes == 1
                ? ti_task_graph_is_in_loop(rt->tasks)
-               : since >= MANY && !atomic_load_explicit(&rt->progress.placed, memory_order_relaxed);
+               : since >= MANY && holds_alike(rt);
 }
 
 static void note_rest(ti_runtime *rt)
@@ -478,33 +487,31 @@ static void note_rest(ti_runtime *rt)
     }
 }
 
-/* All that is planned; false: some of it will only be with what comes next. */
-static bool await_all(ti_runtime *rt)
+/* What is held back is planned. */
+static void await_all(ti_runtime *rt)
 {
-    bool holds;
     atomic_store_explicit(&rt->progress.awaits_all, true, memory_order_seq_cst);
     ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
     ti_lock_take(&rt->scheduling);
-    holds = ti_command_graph_holds(rt->scheduler.commands);
-    const bool closes = !holds && ti_instruction_graph_is_waiting(rt->scheduler.graph);
-    if (closes) {
+    bool more = ti_scheduler_flush(&rt->scheduler);
+    if (ti_instruction_graph_is_waiting(rt->scheduler.graph)) {
+        ti_lock_drop(&rt->scheduling);
+        ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
+        ti_lock_take(&rt->scheduling);
         ti_scheduler_close(&rt->scheduler);
+        more = true;
     }
     ti_lock_drop(&rt->scheduling);
-    if (closes) {
+    if (more) {
         ti_waiting_until(rt, TI_CAUSE_ALL, NULL);
     }
     atomic_store_explicit(&rt->progress.awaits_all, false, memory_order_relaxed);
-    return !holds;
 }
 
-static bool rest_after_all(ti_runtime *rt, bool rests)
+static void rest_after_all(ti_runtime *rt)
 {
-    if (!rests || !await_all(rt)) {
-        return false;
-    }
+    await_all(rt);
     note_rest(rt);
-    return true;
 }
 
 /* Where a wait is a point, it may be one of the tasks. */
@@ -532,7 +539,13 @@ static bool rest_in_round(ti_runtime *rt, bool rests)
 bool ti_round_rest(ti_runtime *rt)
 {
     const bool rests = may_rest(rt);
-    return rt->round.is_active ? rest_in_round(rt, rests) : rest_after_all(rt, rests);
+    if (rt->round.is_active) {
+        return rest_in_round(rt, rests);
+    }
+    if (rests) {
+        rest_after_all(rt);
+    }
+    return rests;
 }
 
 /* ---- the end */

@@ -13,8 +13,8 @@
  * to the workers again.
  *
  * A wait need not be a point. On several nodes it is none on all of them or on none, since they count tasks alike: that
- * follows from how many horizons have come since the last one, where all nodes keep rounds. Where waits are points they
- * may be steps of a round.
+ * follows from how many horizons have come since the last one, where all nodes keep rounds. Then all plan what they hold
+ * back for tasks to come, which is nothing in a round. Where waits are points they may be steps of a round.
  *
  * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
  * the thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait
@@ -111,7 +111,14 @@ void ti_round_fini(ti_round *round);
 
 /* The task has become these. `cycle`: with it began a round of the command graph, and this step of a cycle of the
  * instruction graph; 0: not both. */
-void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch);
+typedef struct ti_round_planned {
+    size_t commands;
+    ti_instruction_batch batch;
+    bool holds; /* the command graph, from then on: tasks that are not planned yet */
+} ti_round_planned;
+void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, const ti_round_planned *planned);
+/* Something has been planned that came of no task. */
+void ti_round_interrupt(ti_round *round);
 
 /* ---- round.c */
 

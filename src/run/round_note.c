@@ -85,8 +85,9 @@ static bool may_be_step(const ti_task *task)
            (task->kind == TI_TASK_EPOCH && !task->as.barrier);
 }
 
-static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_instruction_batch batch)
+static bool keep_task(ti_round *r, const ti_task *task, const ti_round_planned *planned)
 {
+    const ti_instruction_batch batch = planned->batch;
     static const ti_shape wait = { .name = "wait" };
     const bool is_point = task->kind == TI_TASK_HORIZON || task->kind == TI_TASK_EPOCH;
     ti_round_step s = { .kind = task->kind,
@@ -95,7 +96,7 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
                         .first = (uint32_t)r->instruction.count,
                         .count = (uint32_t)batch.count };
     ti_round_part p = { .task = { .kind = task->kind, .shape = is_point ? &wait : task->shape } };
-    bool can = r->step.count < MAX_STEPS && may_be_step(task);
+    bool can = r->step.count < MAX_STEPS && may_be_step(task) && !planned->holds;
     if (can && task->kind == TI_TASK_FENCE) {
         p.piece = task->as.fence.piece[0];
     }
@@ -104,7 +105,7 @@ static bool keep_task(ti_round *r, const ti_task *task, size_t commands, ti_inst
               keep_instruction(r, batch.instruction[i], batch.instruction[0]->id);
         s.talks |= ti_round_talks(batch.instruction[i]);
     }
-    r->commands += commands;
+    r->commands += planned->commands;
     r->points += is_point;
     ti_vec_push(&r->step, s);
     ti_vec_push(&r->part, p);
@@ -138,7 +139,7 @@ static void begin(ti_round *r, const ti_task *task, uint64_t cycle)
     r->records = true;
 }
 
-void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, size_t commands, ti_instruction_batch batch)
+void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, const ti_round_planned *planned)
 {
     if (cycle && (r->records || ti_round_kept(r)) && r->number == task->again && r->cycle == cycle) {
         complete(r);
@@ -147,5 +148,11 @@ void ti_round_note(ti_round *r, const ti_task *task, uint64_t cycle, size_t comm
     if (cycle && !is_pass(r, task)) {
         begin(r, task, cycle);
     }
-    r->records = r->records && keep_task(r, task, commands, batch);
+    r->records = r->records && keep_task(r, task, planned);
+}
+
+void ti_round_interrupt(ti_round *r)
+{
+    r->records = false;
+    ti_round_keep(r, 0);
 }

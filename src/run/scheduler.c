@@ -108,7 +108,8 @@ static void plan(ti_scheduler *s, const ti_task *task)
     }
     take_batch(s, ti_instruction_graph_add(s->graph, commands));
     if (s->round) {
-        ti_round_note(s->round, task, cycle, commands.count, s->batch);
+        ti_round_note(s->round, task, cycle,
+                      &(ti_round_planned){ commands.count, s->batch, ti_command_graph_holds(s->commands) });
     }
     if (TI_UNLIKELY(s->trace != NULL)) {
         note_stage(s, TI_TRACE_INSTRUCTIONS, task, s->batch.count, &start);
@@ -124,6 +125,24 @@ void ti_scheduler_close(ti_scheduler *s)
         take_batch(s, ti_instruction_graph_close(s->graph));
         pass_on(s);
     }
+}
+
+bool ti_scheduler_flush(ti_scheduler *s)
+{
+    TI_ASSERT(!s->dry && !s->trace && !s->command_dot); /* these see only what comes of a task */
+    const bool holds = ti_command_graph_holds(s->commands);
+    if (holds) {
+        ti_command_batch commands = ti_command_graph_flush(s->commands);
+        if (s->tap) {
+            s->tap->commands(s->tap->user, commands);
+        }
+        take_batch(s, ti_instruction_graph_add(s->graph, commands));
+        pass_on(s);
+        if (s->round) {
+            ti_round_interrupt(s->round);
+        }
+    }
+    return holds;
 }
 
 /* Nothing more has come for a while: what was kept back should run. */

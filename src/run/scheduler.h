@@ -45,6 +45,8 @@ bool ti_scheduler_step(ti_scheduler *s, int budget, uint64_t executed);
 
 /* All tasks have been planned. Close the window of instructions, if one is open. */
 void ti_scheduler_close(ti_scheduler *s);
+/* And before that plan those that the command graph holds for others to come; whether any were. */
+bool ti_scheduler_flush(ti_scheduler *s);
 
 /* All up to the point with this id has been executed: recycle what nobody refers to any more. */
 void ti_scheduler_release(ti_scheduler *s, uint64_t executed);

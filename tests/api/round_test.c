@@ -39,7 +39,9 @@ typedef struct program {
     tacit_context *ctx;
     rng random;
     size_t items;
-    int placed; /* of so many tasks one, if there are several nodes; 0: none */
+    int placed;   /* of so many tasks one, if there are several nodes; 0: none */
+    int gathered; /* likewise, that read all of a buffer; 0: none */
+    int waits;    /* of a thousand tasks so many are waited for */
     tacit_buffer *x[BUFFERS], *sum[SUMS];
     uint64_t expected[BUFFERS][MAX_ITEMS], expected_sum[SUMS];
 } program;
@@ -100,6 +102,17 @@ static void do_spread(const tacit_launch *k)
     }
 }
 
+static void do_gather(const tacit_launch *k)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < k->view[0].extent[0]; i++) {
+        all = 7 * all + TACIT_GET1(uint64_t, k->view[0], i);
+    }
+    for (size_t i = k->chunk.min[0]; i < k->chunk.max[0]; i++) {
+        TACIT_AT1(uint64_t, k->view[1], i) += all ^ i;
+    }
+}
+
 /* One call, whatever the number of workers. */
 static void do_whole(const tacit_launch *k)
 {
@@ -109,7 +122,7 @@ static void do_whole(const tacit_launch *k)
 
 /* ---- tasks of a loop */
 
-typedef enum kind { MIX, WRITE, SUM, SPREAD, WHOLE, READ_SUM, READ_BOX, TICKET, WAIT, KINDS } kind;
+typedef enum kind { MIX, WRITE, SUM, SPREAD, WHOLE, READ_SUM, READ_BOX, TICKET, WAIT, KINDS, GATHER } kind;
 
 typedef struct step {
     kind kind;
@@ -127,6 +140,9 @@ static step random_step(program *p)
     s.b = (s.a + (int)rng_between(r, 1, BUFFERS - 1)) % BUFFERS;
     s.sum = (int)rng_between(r, 0, SUMS - 1);
     s.args = (uint64_t)rng_between(r, 1, MAX_ARGS);
+    if (p->gathered && rng_between(r, 1, p->gathered) == 1) {
+        s.kind = GATHER;
+    }
     if (p->placed && rng_between(r, 1, p->placed) == 1) {
         s.node = (int)rng_between(r, 1, tacit_num_nodes(p->ctx));
     }
@@ -162,6 +178,19 @@ static void mix(program *p, const step *s)
         const uint64_t *a = p->expected[s->a];
         p->expected[s->b][i] = mixed(p->expected[s->b][i], a[i ? i - 1 : i], a[i + 1 < p->items ? i + 1 : i],
                                      total(&n));
+    }
+}
+
+static void gather(program *p, const step *s)
+{
+    uint64_t all = 0;
+    submit(p, s, "gather", do_gather, tacit_read(p->x[s->a], tacit_all()), tacit_update(p->x[s->b], tacit_one_to_one()),
+           NULL);
+    for (size_t i = 0; i < p->items; i++) {
+        all = 7 * all + p->expected[s->a][i];
+    }
+    for (size_t i = 0; i < p->items; i++) {
+        p->expected[s->b][i] += all ^ i;
     }
 }
 
@@ -222,6 +251,9 @@ static void run_step(program *p, const step *s)
         for (size_t i = 0; i < p->items; i++) {
             p->expected[s->a][i] += p->expected_sum[s->sum] + i;
         }
+        break;
+    case GATHER:
+        gather(p, s);
         break;
     case READ_SUM:
         must(p, tacit_fence_read(p->ctx, p->sum[s->sum], TACIT_BOX_ALL, &got));
@@ -370,6 +402,9 @@ static void run_loop(program *p, int rounds, int disturbed)
             if (disturbed && rng_between(&p->random, 0, 1000) < disturbed) {
                 do_something_else(p);
             }
+            if (p->waits && rng_between(&p->random, 0, 1000) < p->waits) {
+                must(p, tacit_wait(p->ctx));
+            }
         }
     }
 }
@@ -412,6 +447,7 @@ enum { ROUNDS_OF_NODES = EFFORT(800, 400), WAITS_EACH = 40, WAITS = ROUNDS_OF_NO
 
 typedef struct nodes_run {
     uint64_t number;
+    int waits; /* of a thousand tasks so many are waited for: then some tasks are placed, and some read everything */
     _Atomic uint64_t in_rounds, tasks;
 } nodes_run;
 
@@ -420,7 +456,9 @@ static void loops_of_a_node(tacit_context *ctx, void *user)
     nodes_run *run = user;
     program p;
     start_program(&p, ctx, run->number);
-    p.placed = run->number % 3 == 0 ? (int)rng_between(&p.random, 2, 30) : 0;
+    p.placed = run->number % 3 == 0 || run->waits ? (int)rng_between(&p.random, 2, 30) : 0;
+    p.gathered = run->waits ? (int)rng_between(&p.random, 0, 5) : 0;
+    p.waits = run->waits;
     for (int loop = 0; loop < 3; loop++) {
         run_loop(&p, (int)rng_between(&p.random, 1, 300), (int)rng_between(&p.random, 0, 3) * 5);
     }
@@ -463,6 +501,26 @@ static void random_loops_of_nodes(void **state)
         run_nodes(&run, nodes, inlined, TI_COUNT(inlined));
         print_message("%d nodes: %" PRIu64 " tasks\n", nodes, run.in_rounds - before);
         run_nodes(&run, nodes, others, TI_COUNT(others));
+    }
+    assert_true(run.in_rounds > 0);
+}
+
+/* A wait that is no point comes after any task, also where nodes hold tasks back. */
+static void loops_with_waits_among_placed_tasks(void **state)
+{
+    static const tacit_config configs[] = {
+        { .threads = TACIT_THREADS_INLINE, .horizon_step = 1 },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .horizon_step = 2 },
+        { SHARED, .workers = 2, .horizon_step = 1, .latency = "halo:3" },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .multicast = TACIT_MULTICAST_PLANNED },
+        { .progress = TACIT_PROGRESS_THREAD, .workers = 1, .horizon_step = 1, .multicast = TACIT_MULTICAST_DYNAMIC },
+        { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON, .collectives = TACIT_COLLECTIVES_DISCOVER },
+        { SHARED, .workers = 1, .horizon_step = 1, .collectives = TACIT_COLLECTIVES_LOOKAHEAD },
+    };
+    nodes_run run = { .number = seed, .waits = 20 };
+    (void)state;
+    for (int nodes = 2; nodes <= 5; nodes++) {
+        run_nodes(&run, nodes, configs, TI_COUNT(configs));
     }
     assert_true(run.in_rounds > 0);
 }
@@ -515,6 +573,35 @@ static void waits_in_loops_are_no_points(void **state)
             least = last ? least : run.tasks;
         }
     }
+}
+
+static void wait_between_placed_tasks(tacit_context *ctx, void *user)
+{
+    nodes_run *run = user;
+    program p;
+    start_program(&p, ctx, run->number);
+    for (int round = 0; round < ROUNDS_OF_NODES; round++) {
+        for (int node = 0; node < tacit_num_nodes(ctx); node++) {
+            run_step(&p, &(step){ .kind = WRITE, .a = node % 2, .b = 1 - node % 2, .node = 1 + node });
+            run_step(&p, &(step){ .kind = MIX, .a = 1 - node % 2, .b = 2, .args = 1, .node = 1 + node });
+        }
+        if (round % WAITS_EACH == WAITS_EACH - 1) {
+            must(&p, tacit_wait(ctx));
+        }
+    }
+    run->in_rounds += check_program(&p);
+}
+
+/* Rounds go on behind them. */
+static void waits_between_placed_tasks_are_no_points(void **state)
+{
+    (void)state;
+    nodes_run run = { .number = seed };
+    const tacit_config config = { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_ON };
+    cluster_run(&(cluster){ .nodes = 2, .config = &config, .program = wait_between_placed_tasks, .user = &run });
+    const uint64_t all = 2 * 4 * ROUNDS_OF_NODES; /* each node's round has all tasks */
+    print_message("%" PRIu64 " of %" PRIu64 " tasks\n", (uint64_t)run.in_rounds, all);
+    assert_true(run.in_rounds > all - all / 10);
 }
 
 /* So many different tasks that some of them are remembered later than others, on each node different ones. */
@@ -760,7 +847,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = { cmocka_unit_test(known_programs),
                                         cmocka_unit_test(random_loops),
                                         cmocka_unit_test(random_loops_of_nodes),
+                                        cmocka_unit_test(loops_with_waits_among_placed_tasks),
                                         cmocka_unit_test(waits_in_loops_are_no_points),
+                                        cmocka_unit_test(waits_between_placed_tasks_are_no_points),
                                         cmocka_unit_test(nodes_wait_alike_among_many_tasks),
                                         cmocka_unit_test(objects_end_in_waits),
                                         cmocka_unit_test(most_tasks_of_a_loop),

@@ -25,8 +25,11 @@ void ti_command_graph_expect(const ti_command_graph *graph, const ti_task *task)
 bool ti_command_graph_is_at_round(const ti_command_graph *graph, uint64_t number);
 /* The same, when that task is about to be added: the round before it may be the recorded one. */
 bool ti_command_graph_comes_to_round(ti_command_graph *graph, uint64_t number);
-/* Whether tasks have come that are not planned before others come; the same on all nodes. */
+/* Whether tasks have come that are not planned before others come. Those that concern several nodes are held by all of
+ * these. */
 bool ti_command_graph_holds(const ti_command_graph *graph);
+/* Plan them now, and nothing else: on all nodes after the same task, if they are held there. */
+ti_command_batch ti_command_graph_flush(ti_command_graph *graph);
 /* The numbers of the next message to or from a node, and of the next collective. */
 uint64_t ti_command_graph_next_message(const ti_command_graph *graph, int peer, bool is_send);
 uint64_t ti_command_graph_next_collective(const ti_command_graph *graph);

@@ -82,6 +82,16 @@ ti_command_batch ti_command_graph_add(ti_command_graph *graph, const ti_task *co
     return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
 }
 
+ti_command_batch ti_command_graph_flush(ti_command_graph *graph)
+{
+    ti_vec_clear(&graph->batch);
+    ti_vec_clear(&graph->planned);
+    ti_command_cycle_skip(graph);
+    ti_command_pure_flush(graph);
+    TI_ASSERT(!ti_command_graph_holds(graph));
+    return (ti_command_batch){ graph->batch.data, graph->batch.count, graph->planned.data, graph->planned.count };
+}
+
 void ti_command_graph_release(ti_command_graph *graph, uint64_t executed)
 {
     TI_ASSERT(graph->executed <= executed);

@@ -45,6 +45,8 @@ void ti_command_tell_no_tiles(ti_command_graph *graph);
 
 /* pure.c: where tasks come in. */
 void ti_command_pure_add(ti_command_graph *graph, const ti_task *task);
+/* Plan all that is held, here or by other windows. */
+void ti_command_pure_flush(ti_command_graph *graph);
 void ti_command_pure_fini(ti_command_pure *pure);
 
 /* cycle.c */

@@ -388,3 +388,13 @@ void ti_command_pure_add(ti_command_graph *graph, const ti_task *task)
         ti_command_tell_windows(graph);
     }
 }
+
+void ti_command_pure_flush(ti_command_graph *graph)
+{
+    static const ti_task wait = { .kind = TI_TASK_EPOCH };
+    if (graph->pure.task.count) {
+        close_window(graph, TI_WINDOW_NOT_PURE, &wait);
+    }
+    ti_command_window_flush(graph);
+    ti_command_drop_widenings(graph);
+}
