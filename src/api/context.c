@@ -34,6 +34,7 @@ tacit_status ti_context_create(const tacit_config *config, ti_comm *comm, tacit_
     ctx->thread_level = comm->thread_level;
     ctx->thread = pthread_self();
     ctx->reproducible = config->reproducible != 0;
+    ctx->passes.on = comm->num_nodes > 1;
     ctx->config = *config;
     ti_config_own_texts(&ctx->config);
     ti_runtime_desc desc = { .config = ctx->config, .comm = delay(config, comm), .context = ctx };
@@ -202,7 +203,9 @@ static void free_retired(tacit_context *ctx)
 static tacit_status wait_for_all(tacit_context *ctx, const char *name, bool meets, bool asked)
 {
     const bool tunes = asked || ti_runtime_is_due(ctx->runtime);
-    if (!meets && !tunes && ti_runtime_rest(ctx->runtime)) {
+    const bool is_long = ti_passes_are_many(&ctx->passes);
+    ti_passes_begin(&ctx->passes);
+    if (!meets && !tunes && ti_runtime_rest(ctx->runtime, is_long)) {
         free_retired(ctx);
         return ti_context_enter(ctx);
     }

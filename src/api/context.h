@@ -15,6 +15,7 @@
 #ifndef TI_CONTEXT_H
 #define TI_CONTEXT_H
 
+#include "api/passes.h"
 #include "base/handle.h"
 #include "base/strbuf.h"
 #include "run/runtime.h"
@@ -117,6 +118,7 @@ struct tacit_context {
     TI_VEC(tacit_collective_group *) groups; /* by number - 1 */
     TI_VEC(ti_attachment) attachments;
     tacit_prepared *prepared;                         /* all that live */
+    ti_passes passes;                                 /* of the program's loop */
     ti_owners *owners, *unused_owners, *ended_owners; /* that buffers use, or used; ended: addresses only */
     ti_failure *failure;                              /* the runtime's */
     bool is_plain;                                    /* any thread may use it, and it is no dry run */

@@ -15,6 +15,7 @@ enum { TAIL_BYTES = sizeof(tacit_task) - TAIL };
 
 struct tacit_prepared {
     tacit_context *context;
+    uint64_t serial; /* of the handle */
     ti_shapes_place place;
     const void *args; /* those of the description */
     char *memory;
@@ -77,6 +78,7 @@ tacit_status tacit_prepare_sized(tacit_context *ctx, const tacit_task *task, siz
     tacit_prepared *p = TI_HANDLE_NEW(tacit_prepared, TI_HANDLE_PREPARED);
     keep(p, &given, tacit_num_nodes(ctx));
     p->context = ctx;
+    p->serial = ti_handle_serial(TI_HANDLE_PREPARED, p);
     p->next = ctx->prepared;
     p->link = &ctx->prepared;
     if (p->next) {
@@ -119,6 +121,7 @@ tacit_status tacit_start(tacit_context *ctx, tacit_prepared *prepared, const voi
     if (TI_UNLIKELY(!is_usable(ctx, prepared))) {
         return refuse(ctx, "tacit_start", prepared);
     }
+    ti_passes_started(&ctx->passes, prepared->serial);
     const uint64_t task = ti_runtime_tasks(ctx->runtime) + 1;
     const ti_shape *shape = ti_shapes_at(ctx->shapes, &prepared->place, task);
     args = args ? args : prepared->args;

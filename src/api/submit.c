@@ -418,5 +418,6 @@ tacit_status tacit_submit_sized(tacit_context *ctx, const tacit_task *given, siz
         memcpy(&padded, given, TI_MIN(size, sizeof(padded)));
         given = &padded;
     }
+    ti_passes_submitted(&ctx->passes, given);
     return ti_submit(ctx, given, false, &shape);
 }

@@ -463,9 +463,10 @@ static bool holds_alike(const ti_runtime *rt)
 }
 
 /* A wait need not be a point, which ends what the graphs repeat. On one node it is none while a loop goes round that
- * has no such points. Several nodes must decide alike: it is none after so many horizons, which do for the graphs what
- * it would. */
-static bool may_rest(ti_runtime *rt)
+ * has no such points. Several nodes must decide alike: it is none after many passes of a loop and so many horizons,
+ * which do for the graphs what it would. After few passes it is better seen as part of the loop, which then begins anew
+ * with its horizons, too. */
+static bool may_rest(ti_runtime *rt, bool is_long)
 {
     enum { MANY = 16 };
     ti_round *r = &rt->round;
@@ -477,7 +478,7 @@ static bool may_rest(ti_runtime *rt)
     }
     return rt->system.num_nodes == 1
                ? ti_task_graph_is_in_loop(rt->tasks)
-               : since >= MANY && holds_alike(rt);
+               : is_long && since >= MANY && holds_alike(rt);
 }
 
 static void note_rest(ti_runtime *rt)
@@ -536,9 +537,9 @@ static bool rest_in_round(ti_runtime *rt, bool rests)
     return true;
 }
 
-bool ti_round_rest(ti_runtime *rt)
+bool ti_round_rest(ti_runtime *rt, bool is_long)
 {
-    const bool rests = may_rest(rt);
+    const bool rests = may_rest(rt, is_long);
     if (rt->round.is_active) {
         return rest_in_round(rt, rests);
     }

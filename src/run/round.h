@@ -13,7 +13,7 @@
  * to the workers again.
  *
  * A wait need not be a point. On several nodes it is none on all of them or on none, since they count tasks alike: that
- * follows from how many horizons have come since the last one, where all nodes keep rounds. Then all plan what they hold
+ * follows from how many horizons and passes of a loop have come since the last one, where all nodes keep rounds. Then all plan what they hold
  * back for tasks to come, which is nothing in a round. Where waits are points they may be steps of a round.
  *
  * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
@@ -126,9 +126,9 @@ void ti_round_init(struct ti_runtime *rt);
 
 /* Whether the task, or a fence, has been carried out: it is the next one of a round. */
 bool ti_round_take(struct ti_runtime *rt, const ti_shape *shape, const void *args, const ti_user_copy *fence);
-/* Wait until all is done that was submitted. False: there has to be a point, and nothing has been waited for, or not
- * enough. */
-bool ti_round_rest(struct ti_runtime *rt);
+/* Wait until all is done that was submitted; `is_long`: in many passes of a loop since the last wait. False: there has
+ * to be a point, and nothing has been waited for, or not enough. */
+bool ti_round_rest(struct ti_runtime *rt, bool is_long);
 /* Tasks and horizons so far. */
 uint64_t ti_round_tasks(const struct ti_runtime *rt);
 /* All graphs know all that has come. */

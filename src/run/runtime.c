@@ -333,10 +333,10 @@ bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, 
     return taken;
 }
 
-bool ti_runtime_rest(ti_runtime *rt)
+bool ti_runtime_rest(ti_runtime *rt, bool is_long)
 {
     ti_claim_take(&rt->claim, &rt->progress.failure);
-    const bool rests = ti_round_rest(rt);
+    const bool rests = ti_round_rest(rt, is_long);
     ti_claim_drop(&rt->claim);
     return rests;
 }

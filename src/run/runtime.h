@@ -49,8 +49,9 @@ uint64_t ti_runtime_tasks(const ti_runtime *rt);
 /* Whether a task of this shape, or a fence, has been carried out at once, as the next one of a steady loop (round.h).
  * Else it has to be submitted. */
 bool ti_runtime_repeat(ti_runtime *rt, const ti_shape *shape, const void *args, ti_user_copy *fence);
-/* Wait until all is done that was submitted, without a point, as in such loops. False: there has to be one. */
-bool ti_runtime_rest(ti_runtime *rt);
+/* Wait until all is done that was submitted, without a point, as in such loops. False: there has to be one. `is_long`:
+ * the program has gone through its loop many times since the last one, alike on all nodes. */
+bool ti_runtime_rest(ti_runtime *rt, bool is_long);
 /* Shapes may go away. */
 void ti_runtime_forget_round(ti_runtime *rt);
 /* Hand a task, made with ti_task_graph_new, to the pipeline. Helps while the program is too far ahead. */
