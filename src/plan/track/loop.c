@@ -9,11 +9,12 @@
  * few equal segments in a row are a round of one segment. */
 #include "plan/track/loop.h"
 
-/* Segments that are not looked at after a failure: as many as the round had, or this, and each time twice as many. */
+/* Segments that are not looked at after a second failure: as many as the round had, or this, twice, and each time twice
+ * as many. */
 enum { FIRST_BACKOFF = 4, MAX_DOUBLINGS = 8 };
 /* Earlier stretches that are looked at for one; of a round of one segment, so many are seen. */
 enum { MAX_WALK = 16, MIN_ALIKE = 3 };
-/* After rounds that were of no use, two of them are tried as one, then three, and so on. */
+/* After two rounds that were of no use, two are tried as one, then three, and so on. */
 enum { MAX_ROUNDS = 4 };
 /* Segments of a round at first, and how many times that, of which less than half are repeated, until twice as many are
  * looked for. */
@@ -209,12 +210,13 @@ void ti_loop_forget(ti_loop *l)
 void ti_loop_give_up(ti_loop *l, bool was_worth)
 {
     const uint64_t backoff = l->recorded ? TI_MAX(l->recorded, (size_t)FIRST_BACKOFF) : 1;
+    const bool is_first = l->failures == 0; /* what was before the loop may not have been forgotten yet */
     l->phase = TI_LOOP_LOOKS;
-    l->more = was_worth ? l->more : (l->more + 1) % MAX_ROUNDS;
-    l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
+    l->more = was_worth || is_first ? l->more : (l->more + 1) % MAX_ROUNDS;
     const size_t others = l->segments < l->next_try ? l->failed : 0;
     l->failed = was_worth ? 0 : TI_MAX(l->recorded, others);
-    l->next_try = was_worth ? 0 : TI_MAX(l->segments + (backoff << l->failures), l->next_try);
+    l->next_try = was_worth ? 0 : TI_MAX(l->segments + (is_first ? 0 : backoff << l->failures), l->next_try);
+    l->failures = was_worth ? 0 : TI_MIN(l->failures + 1, (int)MAX_DOUBLINGS);
 }
 
 /* A short loop inside a long one is repeated, too: what counts is how much is. One of equal segments is no obstacle. */
