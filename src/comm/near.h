@@ -4,9 +4,9 @@
  * Which messages travel so follows from what both sides know: the node and the number of bytes. The sender copies the
  * payload into the mailbox, so a send is complete when there was room for it; those that find none wait in their order.
  * Whoever polls takes out all that has come: into the receives that wait for it, or, where there is none yet, into
- * memory of its own, until there is (bounded as comm.h has it: of a message that is a *point* the sender learns when its
- * receive is there).
- * Receives are found by their counter, or if there are several, in the order in which they were started.
+ * memory of its own, until there is (bounded as comm.h has it: of a message that is a *point* the sender learns when
+ * its receive is there). Receives are found by their counter, or if there are several, in the order in which they were
+ * started.
  *
  * One thread at a time. */
 #ifndef TI_NEAR_H

@@ -476,9 +476,8 @@ static bool may_rest(ti_runtime *rt, bool is_long)
     if (!r->rests) {
         return false;
     }
-    return rt->system.num_nodes == 1
-               ? ti_task_graph_is_in_loop(rt->tasks)
-               : is_long && since >= MANY && holds_alike(rt);
+    return rt->system.num_nodes == 1 ? ti_task_graph_is_in_loop(rt->tasks)
+                                     : is_long && since >= MANY && holds_alike(rt);
 }
 
 static void note_rest(ti_runtime *rt)

@@ -13,8 +13,9 @@
  * to the workers again.
  *
  * A wait need not be a point. On several nodes it is none on all of them or on none, since they count tasks alike: that
- * follows from how many horizons and passes of a loop have come since the last one, where all nodes keep rounds. Then all plan what they hold
- * back for tasks to come, which is nothing in a round. Where waits are points they may be steps of a round.
+ * follows from how many horizons and passes of a loop have come since the last one, where all nodes keep rounds. Then
+ * all plan what they hold back for tasks to come, which is nothing in a round. Where waits are points they may be steps
+ * of a round.
  *
  * On several nodes rounds are carried out inline only, where nodes are near each other and messages short: in a round
  * the thread waits for each message before it goes on. That ends: what a task waits for, others send before they wait

@@ -448,6 +448,7 @@ enum { ROUNDS_OF_NODES = EFFORT(800, 400), WAITS_EACH = 40, WAITS = ROUNDS_OF_NO
 typedef struct nodes_run {
     uint64_t number;
     int waits; /* of a thousand tasks so many are waited for: then some tasks are placed, and some read everything */
+    int wait_each; /* rounds, in one of which there is a wait */
     _Atomic uint64_t in_rounds, tasks;
 } nodes_run;
 
@@ -538,7 +539,7 @@ static void wait_in_a_loop(tacit_context *ctx, void *user)
     for (int round = 0; round < ROUNDS_OF_NODES; round++) {
         for (size_t s = 0; s < TI_COUNT(steps); s++) {
             run_step(&p, &steps[s]);
-            if (round % WAITS_EACH == 0 && round / WAITS_EACH % (int)TI_COUNT(steps) == (int)s) {
+            if (round % run->wait_each == 0 && round / run->wait_each % (int)TI_COUNT(steps) == (int)s) {
                 must(&p, tacit_wait(p.ctx));
             }
         }
@@ -562,7 +563,7 @@ static void waits_in_loops_are_no_points(void **state)
     for (size_t m = 0; m < TI_COUNT(configs); m++) {
         uint64_t least = 0;
         for (size_t last = 0; last <= TI_COUNT(odd); last++) {
-            nodes_run run = { .number = seed + m };
+            nodes_run run = { .number = seed + m, .wait_each = WAITS_EACH };
             cluster_run(&(cluster){ .nodes = 2 + (int)m,
                                     .config = &configs[m],
                                     .last = last ? &odd[last - 1] : NULL,
@@ -573,6 +574,18 @@ static void waits_in_loops_are_no_points(void **state)
             least = last ? least : run.tasks;
         }
     }
+}
+
+/* Seen as part of the loop: as where no node keeps rounds. */
+static void waits_after_few_passes_are_points(void **state)
+{
+    static const tacit_config config = { .threads = TACIT_THREADS_INLINE },
+                              off = { .threads = TACIT_THREADS_INLINE, .rounds = TACIT_ROUNDS_OFF };
+    (void)state;
+    nodes_run run = { .number = seed, .wait_each = 3 }, other = run;
+    cluster_run(&(cluster){ .nodes = 2, .config = &config, .program = wait_in_a_loop, .user = &run });
+    cluster_run(&(cluster){ .nodes = 2, .config = &config, .last = &off, .program = wait_in_a_loop, .user = &other });
+    assert_true(run.tasks == other.tasks && run.tasks > 0);
 }
 
 static void wait_between_placed_tasks(tacit_context *ctx, void *user)
@@ -849,6 +862,7 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(random_loops_of_nodes),
                                         cmocka_unit_test(loops_with_waits_among_placed_tasks),
                                         cmocka_unit_test(waits_in_loops_are_no_points),
+                                        cmocka_unit_test(waits_after_few_passes_are_points),
                                         cmocka_unit_test(waits_between_placed_tasks_are_no_points),
                                         cmocka_unit_test(nodes_wait_alike_among_many_tasks),
                                         cmocka_unit_test(objects_end_in_waits),
