@@ -110,13 +110,13 @@ static inline uint64_t ti_round_kept(const ti_round *round)
 
 void ti_round_fini(ti_round *round);
 
-/* The task has become these. `cycle`: with it began a round of the command graph, and this step of a cycle of the
- * instruction graph; 0: not both. */
 typedef struct ti_round_planned {
     size_t commands;
     ti_instruction_batch batch;
     bool holds; /* the command graph, from then on: tasks that are not planned yet */
 } ti_round_planned;
+/* What the task has become. `cycle`: with it began a round of the command graph, and this step of a cycle of the
+ * instruction graph; 0: not both. */
 void ti_round_note(ti_round *round, const ti_task *task, uint64_t cycle, const ti_round_planned *planned);
 /* Something has been planned that came of no task. */
 void ti_round_interrupt(ti_round *round);

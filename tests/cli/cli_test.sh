@@ -185,7 +185,7 @@ printf '#!/bin/sh\ntrap "echo one" USR1\ntrap "echo end; exit 9" TERM\nkill -USR
 expect 143 '^one$' env PATH="$dir/stuck:$PATH" "$tacit" run -n 2 --launcher openmpi true
 
 # Every job of Open MPI has a folder for temporary files, which goes with it whatever is left there, unless the user names one.
-printf '#!/bin/sh\necho "in $OMPI_MCA_orte_tmpdir_base"\nmkdir "$OMPI_MCA_orte_tmpdir_base/left" || exit 4\n%s\n' \
+printf '#!/bin/sh\necho "in ${base=$OMPI_MCA_orte_tmpdir_base}"\n[ "$base" ] && mkdir "$base/left" || exit 4\n%s\n' \
     'touch "$OMPI_MCA_orte_tmpdir_base/left/file"' >"$dir/stuck/mpirun.openmpi"
 mkdir "$dir/jobs" "$dir/mine"
 in_folder() { env PATH="$dir/stuck:$PATH" TMPDIR="$dir/jobs" "$@" "$tacit" run -n 2 --launcher openmpi true; }
