@@ -468,7 +468,7 @@ static void loops_of_a_node(tacit_context *ctx, void *user)
 
 static void run_nodes(nodes_run *run, int nodes, const tacit_config *config, size_t count)
 {
-    for (size_t m = 0; m < count * EFFORT(3, 1); m++) {
+    for (size_t m = 0; m < count * EFFORT(2, 1); m++) {
         run->number++;
         cluster_run(&(cluster){ .nodes = nodes,
                                 .config = &config[m % count],
