@@ -42,7 +42,7 @@ static void move(const tacit_launch *launch)
         _exit(9);
     }
     if (launch->node == a->node && !a->fails) {
-        usleep(6000); /* longer than anything else, also where others want the cores; the other nodes can have them */
+        usleep(15000); /* longer than anything else, also where others want the cores; the other nodes can have them */
     }
     const tacit_view *from = &launch->view[0], *to = &launch->view[1];
     for (size_t i = launch->chunk.min[0]; i < launch->chunk.max[0]; i++) {
