@@ -1,11 +1,12 @@
 /* Early bytes: what was sent to one peer without knowing that its receive is there (comm.h has the rule).
  *
  * Networks take small messages before their receive is posted, and keep them in memory that nobody limits. So a sender
- * counts, per peer, what it sent since the last *sync point*: a message that completes only when its receive has
- * started. The message that crosses half the limit becomes the sync point; when it completes, everything sent up to it
- * counts as received. Until then, messages with higher counters that would cross the limit wait, in the order of their
- * counters. Those with lower counters never wait: the receive of the sync point may depend on them, and only on them,
- * so there is no deadlock. Messages of half the limit or more are always sent in that way and are not counted.
+ * counts, per peer, what it sent since the last *sync point*: a message of which it learns when its receive has started
+ * (over MPI by its completion, near by by an answer). The message that crosses half the limit becomes the sync point;
+ * when its receive has started, everything sent up to it counts as received. Until then, messages with higher counters
+ * that would cross the limit wait, in the order of their counters. Those with lower counters never wait: the receive of
+ * the sync point may depend on them, and only on them, so there is no deadlock. Messages of half the limit or more are
+ * always sent in that way and are not counted.
  *
  * Counting only: comm/mpi/comm.c sends, and keeps what waits; sim/early.c does the same in simulations. Owned by one
  * communicator, touched by its thread only. */
@@ -58,8 +59,8 @@ static inline bool ti_early_count(ti_early *e, uint64_t counter, uint64_t bytes)
     return true;
 }
 
-/* The sync point is complete. Then those that wait may go, each as long as this says so. The first finds no sync point
- * under way, so it goes in any case, and may become the next one. */
+/* The receive of the sync point has started. Then those that wait may go, each as long as this says so. The first finds
+ * no sync point under way, so it goes in any case, and may become the next one. */
 static inline void ti_early_passed(ti_early *e)
 {
     e->syncing = false;
