@@ -35,7 +35,7 @@ setup-check:
 
 demo: setup
 	@$(MAKE) --no-print-directory build/build.ninja
-	@cmake --build --preset release -j $(JOBS) --target tacit tacit_tool examples
+	@cmake --build --preset release -j $(JOBS) --target installable examples
 	@examples/demo.sh build
 
 check: setup-check

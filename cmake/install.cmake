@@ -78,3 +78,10 @@ file(RELATIVE_PATH module_up /${module_dir} /)
 string(REGEX REPLACE "/$" "" module_up "${module_up}")
 configure_file(${PROJECT_SOURCE_DIR}/packaging/modules/tacit.tcl.in ${CMAKE_BINARY_DIR}/modulefile @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/modulefile RENAME ${PROJECT_VERSION} DESTINATION ${module_dir})
+
+# What has to be built before it can be installed: `make demo` builds no more than that and the examples.
+add_custom_target(installable)
+add_dependencies(installable ${exported} tacit_tool)
+if(TARGET tacit_manual)
+    add_dependencies(installable tacit_manual)
+endif()
