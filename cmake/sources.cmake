@@ -279,6 +279,7 @@ set(mpi_sources
     comm/mpi/guard.c
     comm/mpi/machine.c
     comm/mpi/measure.c
+    comm/mpi/message.c
     comm/mpi/note.c
     comm/mpi/packed.c
     comm/mpi/reduce.c

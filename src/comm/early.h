@@ -8,7 +8,7 @@
  * the sync point may depend on them, and only on them, so there is no deadlock. Messages of half the limit or more are
  * always sent in that way and are not counted.
  *
- * Counting only: comm/mpi/comm.c sends, and keeps what waits; sim/early.c does the same in simulations. Owned by one
+ * Counting only: comm/mpi/message.c sends, and keeps what waits; sim/early.c does the same in simulations. Owned by one
  * communicator, touched by its thread only. */
 #ifndef TI_EARLY_H
 #define TI_EARLY_H
@@ -44,12 +44,19 @@ static inline bool ti_early_must_wait(const ti_early *e, uint64_t counter, uint6
     return e->syncing && counter > e->sync_counter && (others_wait || !ti_early_has_room(e, bytes));
 }
 
+/* Whether a message that is sent now is the next sync point. */
+static inline bool ti_early_makes_point(const ti_early *e, uint64_t bytes)
+{
+    return !e->syncing && (e->bytes + bytes > e->limit / 2 || e->messages + 1 >= TI_EARLY_SYNC_MESSAGES);
+}
+
 /* Counts a message that is sent now. Returns whether it is the next sync point. */
 static inline bool ti_early_count(ti_early *e, uint64_t counter, uint64_t bytes)
 {
+    const bool is_point = ti_early_makes_point(e, bytes);
     e->bytes += bytes;
     e->messages++;
-    if (e->syncing || (e->bytes <= e->limit / 2 && e->messages < TI_EARLY_SYNC_MESSAGES)) {
+    if (!is_point) {
         return false;
     }
     e->syncing = true;

@@ -98,14 +98,29 @@ static void post(ti_near_peer *peer, ti_mailbox_message *message, const ti_near_
     ti_mailbox_post(&peer->out, message);
 }
 
-bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what, bool point, const ti_payload *payload)
+/* If there is room, and nothing waits for it. */
+static bool send_now(ti_near *near, ti_near_peer *peer, const ti_near_message *what, bool point,
+                     const ti_payload *payload)
 {
-    TI_ASSERT(payload->bytes == what->bytes && what->bytes <= near->limit && !(point && peer->points > peer->passed));
-    peer->points += point;
+    TI_ASSERT(payload->bytes == what->bytes && what->bytes <= near->limit);
     ti_mailbox_message *message = is_empty(&peer->held) ? ti_mailbox_room(&peer->out, what->bytes, &near->draft) : NULL;
     if (message) {
         ti_payload_pack(message->data, payload);
         post(peer, message, what, point);
+    }
+    return message;
+}
+
+bool ti_near_send_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload)
+{
+    return send_now(near, peer, what, false, payload);
+}
+
+bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what, bool point, const ti_payload *payload)
+{
+    TI_ASSERT(!(point && peer->points > peer->passed));
+    peer->points += point;
+    if (send_now(near, peer, what, point, payload)) {
         return true;
     }
     ti_near_waiting w = { .what = *what, .asks = point };
@@ -134,12 +149,17 @@ static void send_held(ti_near *near, ti_near_peer *peer)
 
 /* ---- receiving */
 
-static void received(ti_near *near, const ti_near_peer *peer, const ti_near_message *expected, size_t bytes, bool asks)
+static void count_received(ti_near *near, const ti_near_peer *peer, bool asks)
 {
     ++*near->messages;
     if (asks) {
         ti_mailbox_answer(&peer->in);
     }
+}
+
+static void received(ti_near *near, const ti_near_peer *peer, const ti_near_message *expected, size_t bytes, bool asks)
+{
+    count_received(near, peer, asks);
     ti_vec_push(&near->ended, ((ti_near_event){ .end = TI_NEAR_RECEIVED,
                                                 .node = peer->node,
                                                 .route = expected->route,
@@ -211,14 +231,33 @@ static void take(ti_near *near, ti_near_peer *peer, const ti_mailbox_message *m)
     ti_parcel_destroy(near->parcels, w.parcel);
 }
 
+/* The lines behind the first one. */
+static void prefetch(const ti_mailbox_message *m)
+{
+    const size_t length = ti_mailbox_length(m->bytes);
+    ti_prefetch((const char *)m + TI_CACHE_LINE, TI_MIN(length, (size_t)TI_MAILBOX_AHEAD) - TI_CACHE_LINE);
+}
+
 static void take_all(ti_near *near, ti_near_peer *peer)
 {
     for (const ti_mailbox_message *m; (m = ti_mailbox_look(&peer->in)); ti_mailbox_take(&peer->in, m)) {
         TI_ASSERT(m->route < TI_NEAR_ROUTES && m->bytes <= near->limit);
-        const size_t length = ti_mailbox_length(m->bytes);
-        ti_prefetch((const char *)m + TI_CACHE_LINE, TI_MIN(length, (size_t)TI_MAILBOX_AHEAD) - TI_CACHE_LINE);
+        prefetch(m);
         take(near, peer, m);
     }
+}
+
+bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload)
+{
+    const ti_mailbox_message *m = ti_mailbox_look(&peer->in);
+    if (!m || m->route != what->route || m->counter != what->counter || m->bytes != what->bytes) {
+        return false;
+    }
+    prefetch(m);
+    ti_payload_unpack(payload, m->data);
+    count_received(near, peer, m->asks);
+    ti_mailbox_take(&peer->in, m);
+    return true;
 }
 
 static bool expects(const ti_near_peer *peer)

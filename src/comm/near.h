@@ -8,6 +8,9 @@
  * its receive is there). Receives are found by their counter, or if there are several, in the order in which they were
  * started.
  *
+ * Nearly always there is room, and where a node is behind another, the message is there when its receive is started.
+ * Such messages may be done with at once.
+ *
  * One thread at a time. */
 #ifndef TI_NEAR_H
 #define TI_NEAR_H
@@ -74,6 +77,10 @@ bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what
 /* `blocks` holds the payload's blocks, and is the receive's then; or NULL. */
 void ti_near_receive(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
                      ti_parcel *blocks);
+/* If there is room, or the message is what its sender's mailbox has next; false: nothing was done, and one of the above
+ * does it. Not for points, and messages of the route have counters of their own. */
+bool ti_near_send_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
+bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
 /* Takes back a receive, and hands out its blocks. False: there is none. */
 bool ti_near_withdraw(ti_near_peer *peer, int route, uint64_t counter, uint64_t *token, ti_parcel **blocks);
 void ti_near_poll(ti_near *near);

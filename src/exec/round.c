@@ -231,21 +231,41 @@ static void start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op
     }
 }
 
-void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
+/* Whether a message is complete already. */
+static bool is_done_at_once(ti_comm *comm, const ti_round_op *op, const ti_payload *payload)
+{
+    const ti_comm_ops *ops = comm->ops;
+    const bool sends = op->kind == TI_INSTRUCTION_SEND;
+    bool (*at_once)(ti_comm *, int, uint64_t, const ti_payload *) = sends ? ops->send_at_once : ops->receive_at_once;
+    return at_once && at_once(comm, op->instruction->as.transfer.peer, op->number, payload);
+}
+
+static bool start_message(ti_executor *ex, const ti_round_ops *ops, const ti_round_op *op, uint64_t token)
+{
+    ti_comm *comm = ex->is.comm;
+    const ti_payload payload = { &ops->block.data[op->block], op->instruction->as.transfer.boxes, op->bytes };
+    if (is_done_at_once(comm, op, &payload)) {
+        return true;
+    }
+    atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+    (op->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, op->instruction->as.transfer.peer,
+                                                                             op->number, &payload, token);
+    return false;
+}
+
+bool ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
 {
     ti_round_op *op = &ops->op.data[at];
-    ti_instruction *i = op->instruction;
-    ti_comm *comm = ex->is.comm;
     const uint64_t token = TI_ROUND_TOKEN | at;
-    atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
-    if (i->kind == TI_INSTRUCTION_COLLECTIVE) {
+    bool is_done = false;
+    if (op->kind == TI_INSTRUCTION_COLLECTIVE) {
+        atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
         start_collective(ex, ops, op, token);
     } else {
-        const ti_payload payload = { &ops->block.data[op->block], i->as.transfer.boxes, op->bytes };
-        (i->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, i->as.transfer.peer, op->number,
-                                                                                &payload, token);
+        is_done = start_message(ex, ops, op, token);
     }
     op->number += op->stride;
+    return is_done;
 }
 
 bool ti_executor_round_poll(ti_executor *ex, int looks)

@@ -308,6 +308,21 @@ static void mismatch(endpoint *self, note *message, note *wanted)
     ti_free(wanted, wanted->size);
 }
 
+static void end_eager(endpoint *self, note *message)
+{
+    mailbox *box = mailbox_of(self->hub, message->origin, self->comm.node);
+    ti_lock_take(&box->lock);
+    box->early_bytes -= message->bytes;
+    ti_lock_drop(&box->lock);
+    ti_free(message, message->size);
+}
+
+static void count_received(endpoint *self, size_t bytes)
+{
+    self->comm.stats.messages_received++;
+    self->comm.stats.bytes_received += bytes;
+}
+
 static void finish(endpoint *self, note *message, note *wanted)
 {
     if (message->bytes != wanted->bytes) {
@@ -317,20 +332,15 @@ static void finish(endpoint *self, note *message, note *wanted)
     copy_blocks(wanted->block, message->block, message->bytes);
     complete(self, wanted->token);
     if (!(wanted->token & (TI_GROUP_TOKEN | TI_COMBINING_TOKEN | TI_RELAY_TOKEN))) {
-        self->comm.stats.messages_received++;
-        self->comm.stats.bytes_received += message->bytes;
+        count_received(self, message->bytes);
     }
     ti_free(wanted, wanted->size);
-
-    int origin = message->origin;
-    mailbox *box = mailbox_of(self->hub, origin, self->comm.node);
     if (message->kind == NOTE_EAGER) {
-        ti_lock_take(&box->lock);
-        box->early_bytes -= message->bytes;
-        ti_lock_drop(&box->lock);
-        ti_free(message, message->size);
+        end_eager(self, message);
         return;
     }
+    int origin = message->origin;
+    mailbox *box = mailbox_of(self->hub, origin, self->comm.node);
     ti_lock_take(&box->lock);
     message->next = box->acknowledged;
     box->acknowledged = message;
@@ -524,13 +534,9 @@ static bool reserve_early(endpoint *self, mailbox *box, size_t bytes)
     return fits;
 }
 
-static void send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+static void post(endpoint *self, int peer, note *n)
 {
-    endpoint *self = (endpoint *)comm;
-    TI_ASSERT(peer >= 0 && peer < comm->num_nodes);
-    mailbox *box = mailbox_of(self->hub, comm->node, peer);
-    bool eager = reserve_early(self, box, payload->bytes);
-    note *n = note_create(eager ? NOTE_EAGER : NOTE_LATE, comm->node, counter, token, payload);
+    mailbox *box = mailbox_of(self->hub, self->comm.node, peer);
     ti_lock_take(&box->lock);
     if (box->last) {
         box->last->next = n;
@@ -539,7 +545,15 @@ static void send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *pa
     }
     box->last = n;
     ti_lock_drop(&box->lock);
-    tell(self->hub, peer, comm->node);
+    tell(self->hub, peer, self->comm.node);
+}
+
+static void send(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    TI_ASSERT(peer >= 0 && peer < comm->num_nodes);
+    bool eager = reserve_early(self, mailbox_of(self->hub, comm->node, peer), payload->bytes);
+    post(self, peer, note_create(eager ? NOTE_EAGER : NOTE_LATE, comm->node, counter, token, payload));
     if (eager) {
         complete(self, token);
     }
@@ -561,6 +575,47 @@ static void local_receive(ti_comm *comm, int origin, uint64_t counter, const ti_
         return;
     }
     match((endpoint *)comm, note_create(NOTE_WANTED, origin, counter, token, payload));
+}
+
+/* ---- at once: eager messages, and with shaking, some of them */
+
+static bool may_be_at_once(endpoint *self)
+{
+    size_t pick;
+    return !self->comm.relays && (!self->random || (shake(self, 0, 2, &pick) && pick == 0));
+}
+
+static bool local_send_at_once(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload)
+{
+    endpoint *self = (endpoint *)comm;
+    if (!may_be_at_once(self) || !reserve_early(self, mailbox_of(self->hub, comm->node, peer), payload->bytes)) {
+        return false;
+    }
+    comm->stats.messages_sent++;
+    comm->stats.bytes_sent += payload->bytes;
+    post(self, peer, note_create(NOTE_EAGER, comm->node, counter, 0, payload));
+    return true;
+}
+
+static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload)
+{
+    endpoint *self = (endpoint *)comm;
+    if (!may_be_at_once(self)) {
+        return false;
+    }
+    take_news(self);
+    deliver(self);
+    uint64_t found = 0;
+    const uint64_t *slot = ti_map_find(&self->unmatched[origin], counter);
+    note *message = slot ? (note *)(uintptr_t)*slot : NULL;
+    if (!message || message->kind != NOTE_EAGER || message->bytes != payload->bytes) {
+        return false;
+    }
+    ti_map_remove(&self->unmatched[origin], counter, &found);
+    copy_blocks(payload->block, message->block, message->bytes);
+    count_received(self, message->bytes);
+    end_eager(self, message);
+    return true;
 }
 
 /* ---- broadcasts: segments are messages whose counters have another mark */
@@ -899,6 +954,8 @@ static const ti_comm_ops local_ops = {
     .destroy = local_destroy,
     .send = local_send,
     .receive = local_receive,
+    .send_at_once = local_send_at_once,
+    .receive_at_once = local_receive_at_once,
     .broadcast = local_broadcast,
     .open_relays = local_open_relays,
     .relay = local_relay,

@@ -251,7 +251,7 @@ typedef struct traffic {
     int from, to, route;
     uint64_t counter;
     size_t bytes;
-    bool point, sent, posted, is_sent, is_passed, is_received, in_columns;
+    bool point, sent, posted, is_sent, is_passed, is_received, in_columns, hurries /* at once, if that is possible */;
     char *out, *in;
 } traffic;
 
@@ -280,6 +280,7 @@ static traffic random_traffic(rng *r, uint64_t counter)
     t.to = (t.from + (int)rng_between(r, 1, NODES - 1)) % NODES;
     t.route = (int)rng_between(r, 0, TI_NEAR_ROUTES - 1);
     t.in_columns = rng_between(r, 0, 2) == 0;
+    t.hurries = rng_between(r, 0, 1);
     t.out = ti_alloc_zero(t.bytes * 3 + STRIDE);
     t.in = ti_alloc_zero(t.bytes * 3 + STRIDE);
     for (size_t i = 0; i < t.bytes; i++) {
@@ -295,9 +296,13 @@ static void send(machine *m, traffic *t, uint64_t token)
     ti_near_peer *peer = ti_near_find(near, number_of(t->to));
     const ti_payload payload = payload_of(t, t->out, block);
     t->point = t->counter % 5 == 0 && peer->points == peer->passed;
+    const ti_near_message what = { t->route, t->counter, token, t->bytes };
     t->sent = true;
-    t->is_sent = ti_near_send(near, peer, &(ti_near_message){ t->route, t->counter, token, t->bytes }, t->point,
-                              &payload);
+    t->is_sent = t->hurries && !t->point && ti_near_send_at_once(near, peer, &what, &payload);
+    if (!t->is_sent) {
+        t->is_sent = ti_near_send(near, peer, &what, t->point, &payload);
+        assert_true(!t->is_sent || t->point || !t->hurries); /* it found no room before */
+    }
     memset(t->out, 0x55, t->bytes * 3 + STRIDE); /* it has been copied */
     memset(block, 0xff, sizeof(block));
 }
@@ -308,9 +313,13 @@ static void receive(machine *m, traffic *t, uint64_t token, bool gives_blocks)
     ti_near *near = &m->near[t->to];
     ti_near_peer *peer = ti_near_find(near, number_of(t->from));
     const ti_payload payload = payload_of(t, t->in, block);
-    ti_parcel *blocks = gives_blocks ? ti_parcel_create(near->parcels, &payload, true, false) : NULL;
+    const ti_near_message what = { t->route, t->counter, token, t->bytes };
     t->posted = true;
-    ti_near_receive(near, peer, &(ti_near_message){ t->route, t->counter, token, t->bytes }, &payload, blocks);
+    t->is_received = t->hurries && ti_near_receive_at_once(near, peer, &what, &payload);
+    if (!t->is_received) {
+        ti_parcel *blocks = gives_blocks ? ti_parcel_create(near->parcels, &payload, true, false) : NULL;
+        ti_near_receive(near, peer, &what, &payload, blocks);
+    }
     memset(block, 0xff, sizeof(block));
 }
 
@@ -381,7 +390,7 @@ static void all_messages_meet_their_receives(void **unused)
         }
         const int64_t apart = rng_between(&r, 1, round % 2 ? 40 : MESSAGES); /* steps from their places */
         const int64_t silent = round % 2 ? 0 : 2 * MESSAGES; /* steps in which nobody polls: mailboxes fill up */
-        uint64_t left = 1, held = 0;
+        uint64_t left = 1, held = 0, at_once = 0;
         for (int64_t step = 0; left; step++) {
             for (int what = 0; what < 2; what++) {
                 const int64_t i = step - rng_between(&r, 0, apart);
@@ -391,6 +400,7 @@ static void all_messages_meet_their_receives(void **unused)
                     held += !t->is_sent;
                 } else if (what == 1 && !t->posted) {
                     receive(m, t, (uint64_t)(t - all), rng_between(&r, 0, 1));
+                    at_once += t->is_received;
                 }
             }
             if (step >= silent) {
@@ -416,6 +426,7 @@ static void all_messages_meet_their_receives(void **unused)
         }
         assert_int_equal(received, MESSAGES);
         assert_true(!silent || held > 0);
+        assert_true(at_once > 0);
         for (uint64_t i = 0; i < MESSAGES; i++) {
             check_arrived(&all[i]);
             ti_free(all[i].out, all[i].bytes * 3 + STRIDE);
@@ -441,6 +452,33 @@ static void receive_value(machine *m, uint64_t counter, uint64_t *value, uint64_
     const ti_payload payload = one_run((char *)value, sizeof(*value), &block);
     ti_near_receive(&m->near[1], ti_near_find(&m->near[1], number_of(0)),
                     &(ti_near_message){ 1, counter, token, sizeof(*value) }, &payload, NULL);
+}
+
+/* A message that is the next one in its mailbox, and no other; what was said to be impossible changes nothing. */
+static void only_the_next_message_is_received_at_once(void **unused)
+{
+    (void)unused;
+    machine *m = machine_create();
+    ti_near_peer *from = ti_near_find(&m->near[1], number_of(0));
+    uint64_t value = 0, other = 0;
+    ti_block block, short_block;
+    const ti_payload payload = one_run((char *)&value, sizeof(value), &block);
+    const ti_payload short_payload = one_run((char *)&other, 4, &short_block);
+    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload));
+    send_value(m, 5, 500, sizeof(value));
+    send_value(m, 6, 600, sizeof(value));
+    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 6, 0, sizeof(value) }, &payload));
+    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 0, 5, 0, sizeof(value) }, &payload));
+    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, 4 }, &short_payload));
+    assert_true(value == 0 && other == 0 && m->received[1] == 0);
+    assert_true(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload));
+    assert_int_equal(value, 500);
+    receive_value(m, 6, &other, 0);
+    ti_near_poll(&m->near[1]);
+    assert_int_equal(other, 600);
+    assert_int_equal(m->received[1], 2);
+    assert_int_equal(m->near[1].ended.count, 1);
+    machine_destroy(m);
 }
 
 /* Of several with one counter: whichever side is first. */
@@ -624,6 +662,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_thread_reads_what_another_writes),
         cmocka_unit_test(nodes_are_found_by_their_numbers),
         cmocka_unit_test(all_messages_meet_their_receives),
+        cmocka_unit_test(only_the_next_message_is_received_at_once),
         cmocka_unit_test(equal_counters_meet_in_order),
         cmocka_unit_test(wrong_lengths_are_told),
         cmocka_unit_test(receives_are_taken_back),

@@ -1,15 +1,8 @@
 /* The communicator over MPI, its operations: see comm/comm.h, and state.h for what it knows. How one is created:
  * create.c; errors: failure.c.
  *
- * A message is one MPI_Isend and one MPI_Irecv with exact source, and its counter as tag, on a duplicate of
- * MPI_COMM_WORLD or of the application's communicator (start.c). Payloads travel in place where they can (wire.c).
- * Pending operations lie in two dense arrays, requests and what they mean; poll tests a portion of them and never
- * blocks. What has come of reductions is combined by the poll that finds it.
- *
- * Short messages to nodes of the same machine do not go by MPI (comm/near.h): near_peer says which.
- *
- * Early bytes (early.h): a sync point is a message sent by MPI_Issend, and so is every message that is not counted. To
- * a node of the same machine it leaves as others do, and is passed when it is answered.
+ * What has been started (message.c) lies in two dense arrays, requests and what they mean; poll tests a portion of them
+ * and never blocks. What has come of reductions is combined by the poll that finds it.
  *
  * Called by one thread at a time. */
 #include "base/check.h"
@@ -18,7 +11,6 @@
 #include "comm/mpi/machine.h"
 #include "comm/mpi/start.h"
 #include "comm/mpi/state.h"
-#include "comm/mpi/wire.h"
 #include "comm/payload.h"
 
 #include <limits.h>
@@ -37,35 +29,10 @@ enum { LOOKS = 2 };
 enum { LOOKS = 1 };
 #endif
 
-/* Short messages leave at once, most of the time, and MPI says so without being polled. */
-enum { SHORT_BYTES = 1024 };
-
 typedef ti_mpi_op op;
 typedef ti_mpi_state mpi_comm;
-typedef ti_mpi_peer peer;
 
-/* ---- starting operations */
-
-static int start_on_wire(mpi_comm *self, const op *o, int tag, const ti_mpi_wire *w, MPI_Request *request)
-{
-    const MPI_Comm routes[] = { self->mpi, self->collectives, self->relays }, mpi = routes[o->route];
-    switch (o->kind) {
-    case TI_MPI_OP_SEND:
-    case TI_MPI_OP_FRAME:
-        return MPI_Isend(w->address, w->count, w->type, o->peer, tag, mpi, request);
-    case TI_MPI_OP_SYNC_SEND:
-    case TI_MPI_OP_SYNC_POINT:
-        return MPI_Issend(w->address, w->count, w->type, o->peer, tag, mpi, request);
-    case TI_MPI_OP_RECEIVE:
-        return MPI_Irecv(w->address, w->count, w->type, o->peer, tag, mpi, request);
-    case TI_MPI_OP_BARRIER:
-        return MPI_Ibarrier(self->mpi, request);
-    case TI_MPI_OP_FRAME_RECEIVE:
-    case TI_MPI_OP_COLLECTIVE:
-        break;
-    }
-    TI_UNREACHABLE();
-}
+/* ---- completion */
 
 static void complete(mpi_comm *self, uint64_t token)
 {
@@ -86,155 +53,7 @@ static void combine(mpi_comm *self)
     }
 }
 
-/* The peer, if the message goes by no network. Both sides say the same. */
-static ti_near_peer *near_peer(const mpi_comm *self, const op *o)
-{
-    bool can = o->bytes <= self->near.limit && o->route != TI_MPI_ROUTE_RELAYS && !self->comm.never_packs;
-    bool is_message = o->kind == TI_MPI_OP_SEND || o->kind == TI_MPI_OP_SYNC_POINT || o->kind == TI_MPI_OP_RECEIVE;
-    return can && is_message ? ti_near_find(&self->near, o->peer) : NULL;
-}
-
-static void start_near(mpi_comm *self, ti_near_peer *to, const op *o, const ti_payload *payload)
-{
-    const ti_near_message what = { (int)o->route, o->counter, o->token, o->bytes };
-    if (o->kind == TI_MPI_OP_RECEIVE) {
-        ti_near_receive(&self->near, to, &what, payload, o->blocks);
-    } else if (ti_near_send(&self->near, to, &what, o->kind == TI_MPI_OP_SYNC_POINT, payload)) {
-        ti_vec_push(&self->sent, o->token);
-    }
-}
-
-void ti_mpi_start_op(mpi_comm *self, op o, const ti_payload *payload)
-{
-    static const char *const names[] = { "MPI_Isend", "MPI_Issend", "MPI_Issend",   "MPI_Irecv",
-                                         "MPI_Isend", "MPI_Irecv",  "MPI_Ibarrier", "a collective" };
-    ti_near_peer *near = self->near.peer.count ? near_peer(self, &o) : NULL;
-    if (near) {
-        start_near(self, near, &o, payload);
-        return;
-    }
-    ti_mpi_wire w;
-    TI_ASSERT(o.peer >= 0 && o.peer < self->comm.num_nodes && self->request.count == self->op.count);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const char *call;
-    ti_mpi_guard_inside = true;
-    ti_parcel_pool *parcels = self->comm.never_packs ? NULL : &self->parcels;
-    int code = ti_mpi_wire_of(&self->types, parcels, payload, o.kind == TI_MPI_OP_RECEIVE, &w, &call);
-    o.packed = w.packed;
-    if (!code) {
-        call = names[o.kind];
-        code = start_on_wire(self, &o, (int)(o.counter % self->tags), &w, &request);
-    }
-    if (!code && w.temporary && (code = MPI_Type_free(&w.type))) {
-        call = "MPI_Type_free";
-    }
-    int sent = 0;
-    if (!code && o.kind == TI_MPI_OP_SEND && o.bytes <= SHORT_BYTES) {
-        call = "MPI_Test";
-        code = MPI_Test(&request, &sent, MPI_STATUS_IGNORE);
-    }
-    ti_mpi_guard_inside = false;
-    if (TI_UNLIKELY(code)) {
-        ti_mpi_fail_op(self, &o, call, code);
-    }
-    if (sent) {
-        ti_parcel_destroy(&self->parcels, o.packed);
-        ti_vec_push(&self->sent, o.token);
-        return;
-    }
-    if (TI_UNLIKELY(request == MPI_REQUEST_NULL)) { /* failed, or a barrier of one node */
-        if (o.route != TI_MPI_ROUTE_RELAYS) {
-            complete(self, o.token);
-        }
-        ti_parcel_destroy(&self->parcels, o.packed);
-        return;
-    }
-    ti_vec_push(&self->request, request);
-    ti_vec_push(&self->op, o);
-}
-
-/* ---- early bytes */
-
-static peer *peer_of(mpi_comm *self, int node)
-{
-    uint64_t *slot = ti_map_at(&self->peers, (uint64_t)node);
-    if (!*slot) {
-        peer *p = TI_NEW(peer);
-        p->node = node;
-        p->early.limit = self->early_bytes;
-        *slot = (uint64_t)(uintptr_t)p;
-    }
-    TI_ASSERT(((peer *)(uintptr_t)*slot)->node == node);
-    return (peer *)(uintptr_t)*slot;
-}
-
-static void send_counted(mpi_comm *self, peer *p, uint64_t counter, const ti_payload *payload, uint64_t token)
-{
-    TI_ASSERT(ti_early_is_counted(self->early_bytes, payload->bytes) &&
-              (!p->early.syncing || p->early.messages < TI_EARLY_MESSAGES || counter < p->early.sync_counter));
-    op o = { .kind = TI_MPI_OP_SEND, .peer = p->node, .counter = counter, .token = token, .bytes = payload->bytes };
-    if (ti_early_count(&p->early, counter, payload->bytes)) {
-        o.kind = TI_MPI_OP_SYNC_POINT;
-    }
-    ti_comm_stats *stats = &self->comm.stats;
-    stats->early_bytes_peak = TI_MAX(stats->early_bytes_peak, p->early.bytes);
-    ti_mpi_start_op(self, o, payload);
-}
-
-static void sync_point_passed(mpi_comm *self, peer *p)
-{
-    TI_ASSERT(p->early.syncing && p->early.bytes >= p->early.sync_bytes && p->early.messages >= p->early.sync_messages);
-    ti_early_passed(&p->early);
-    while (p->held.count && ti_early_may_go(&p->early, p->held.data[0]->payload.bytes)) {
-        ti_parcel *next = p->held.data[0];
-        ti_parcel_heap_pop(&p->held);
-        send_counted(self, p, next->counter, &next->payload, next->token);
-        ti_parcel_destroy(&self->parcels, next);
-    }
-}
-
-void ti_mpi_send_early(mpi_comm *self, int node, uint64_t counter, const ti_payload *payload, uint64_t token)
-{
-    if (!ti_early_is_counted(self->early_bytes, payload->bytes)) {
-        op o = { .kind = TI_MPI_OP_SYNC_SEND, .peer = node, .counter = counter, .token = token };
-        o.bytes = payload->bytes;
-        ti_mpi_start_op(self, o, payload);
-        return;
-    }
-    peer *p = peer_of(self, node);
-    TI_ASSERT(p->early.syncing || !p->held.count);
-    if (!ti_early_must_wait(&p->early, counter, payload->bytes, p->held.count > 0)) {
-        send_counted(self, p, counter, payload, token);
-        return;
-    }
-    ti_parcel *item = ti_parcel_create(&self->parcels, payload, true, false);
-    item->counter = counter;
-    item->token = token;
-    ti_parcel_heap_push(&p->held, item);
-    self->comm.stats.held_back++;
-}
-
-static void mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token)
-{
-    comm->pending++;
-    comm->stats.messages_sent++;
-    comm->stats.bytes_sent += payload->bytes;
-    ti_mpi_send_early((mpi_comm *)comm, node, counter, payload, token);
-}
-
-static void mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token)
-{
-    mpi_comm *self = (mpi_comm *)comm;
-    op o = { .kind = TI_MPI_OP_RECEIVE, .peer = origin, .counter = counter, .token = token, .bytes = payload->bytes };
-    comm->pending++;
-    if (comm->relays) {
-        if (ti_relay_claim(&self->relay, origin, counter, payload, token)) {
-            return;
-        }
-        o.blocks = ti_parcel_create(&self->parcels, payload, true, false);
-    }
-    ti_mpi_start_op(self, o, payload);
-}
+/* ---- parts of collectives */
 
 /* Parts of collectives have the tag of their collective: reductions have two, one for each phase. */
 enum { PHASES = 2 };
@@ -335,12 +154,6 @@ static int64_t mpi_sum(ti_comm *comm, int64_t value)
 
 /* ---- polling */
 
-static void count_received(mpi_comm *self, int route, size_t bytes)
-{
-    self->comm.stats.messages_received += route == TI_MPI_ROUTE_MESSAGES;
-    self->comm.stats.bytes_received += route == TI_MPI_ROUTE_MESSAGES ? bytes : 0;
-}
-
 /* A message that is too long is an error of MPI itself, but Open MPI 4.1 cuts it in silence if its receive was posted
  * first. */
 static void check_length(mpi_comm *self, const op *o, const MPI_Status *status)
@@ -371,14 +184,14 @@ static void finish(mpi_comm *self, const op *o, const MPI_Status *status)
         ti_mpi_collectives_done(&self->shared, &o->collective);
         break;
     case TI_MPI_OP_SYNC_POINT:
-        sync_point_passed(self, peer_of(self, o->peer));
+        ti_mpi_sync_point_passed(self, o->peer);
         break;
     case TI_MPI_OP_RECEIVE:
         check_length(self, o, status);
         if (o->packed) {
             ti_payload_unpack(&o->packed->payload, o->packed->packed);
         }
-        count_received(self, o->route, o->bytes);
+        ti_mpi_count_received(self, o->route, o->bytes);
         break;
     }
     ti_parcel_destroy(&self->parcels, o->packed);
@@ -456,10 +269,10 @@ static void look_near(mpi_comm *self)
             if (e.bytes != e.expected) {
                 ti_mpi_length_differs(self, e.node, e.bytes, e.expected);
             }
-            count_received(self, e.route, e.expected);
+            ti_mpi_count_received(self, e.route, e.expected);
         }
         if (e.end == TI_NEAR_POINT) {
-            sync_point_passed(self, peer_of(self, e.node));
+            ti_mpi_sync_point_passed(self, e.node);
         } else {
             complete(self, e.token);
         }
@@ -629,7 +442,7 @@ static void peers_fini(mpi_comm *self)
 {
     for (size_t i = 0; i < self->peers.capacity; i++) {
         if (self->peers.used[i]) {
-            peer *p = (peer *)(uintptr_t)self->peers.slot[i].value;
+            ti_mpi_peer *p = (ti_mpi_peer *)(uintptr_t)self->peers.slot[i].value;
             while (p->held.count) {
                 ti_parcel_destroy(&self->parcels, ti_parcel_heap_pop(&p->held));
             }
@@ -750,8 +563,10 @@ static bool mpi_open_group(ti_comm *comm, int group)
 const ti_comm_ops ti_mpi_ops = {
     .name = "mpi",
     .destroy = ti_mpi_destroy,
-    .send = mpi_send,
-    .receive = mpi_receive,
+    .send = ti_mpi_send,
+    .receive = ti_mpi_receive,
+    .send_at_once = ti_mpi_send_at_once,
+    .receive_at_once = ti_mpi_receive_at_once,
     .broadcast = mpi_broadcast,
     .open_relays = mpi_open_relays,
     .relay = mpi_relay,

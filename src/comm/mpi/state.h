@@ -1,5 +1,6 @@
-/* What a communicator over MPI knows, for the sources that make it up: comm.c, which carries out operations, create.c,
- * which creates it, relays.c, which carries broadcasts, and failure.c. Called by one thread at a time. */
+/* What a communicator over MPI knows, for the sources that make it up: comm.c, which carries out operations, message.c,
+ * which sends and receives, create.c, which creates it, relays.c, which carries broadcasts, and failure.c. Called by
+ * one thread at a time. */
 #ifndef TI_MPI_STATE_H
 #define TI_MPI_STATE_H
 
@@ -91,6 +92,18 @@ typedef struct ti_mpi_state {
     char error[TI_MPI_ERROR_TEXT];
 } ti_mpi_state;
 
+/* The peer to which a message of so many bytes goes by no network, or NULL. Both sides say the same. */
+static inline ti_near_peer *ti_mpi_near_peer(const ti_mpi_state *self, int node, size_t bytes)
+{
+    return bytes <= self->near.limit && !self->comm.never_packs ? ti_near_find(&self->near, node) : NULL;
+}
+
+static inline void ti_mpi_count_received(ti_mpi_state *self, ti_mpi_route route, size_t bytes)
+{
+    self->comm.stats.messages_received += route == TI_MPI_ROUTE_MESSAGES;
+    self->comm.stats.bytes_received += route == TI_MPI_ROUTE_MESSAGES ? bytes : 0;
+}
+
 /* ---- failure.c */
 
 /* The first one stays; poll reports it. */
@@ -103,10 +116,6 @@ void ti_mpi_length_differs(ti_mpi_state *self, int node, size_t bytes, size_t ex
 
 /* ---- comm.c */
 
-/* The tag is the operation's counter. */
-void ti_mpi_start_op(ti_mpi_state *self, ti_mpi_op op, const ti_payload *payload);
-/* A message that the early limit applies to. */
-void ti_mpi_send_early(ti_mpi_state *self, int node, uint64_t counter, const ti_payload *payload, uint64_t token);
 /* Messages of collectives. */
 void ti_mpi_send_part(void *comm, int to, const ti_exchange *x, const ti_payload *payload, uint64_t token);
 void ti_mpi_receive_part(void *comm, int origin, const ti_exchange *x, const ti_payload *payload, uint64_t token);
@@ -114,6 +123,18 @@ void ti_mpi_send_combining(void *comm, const ti_combining_message *message);
 void ti_mpi_receive_combining(void *comm, const ti_combining_message *message);
 void ti_mpi_destroy(ti_comm *comm);
 extern const ti_comm_ops ti_mpi_ops;
+
+/* ---- message.c: operations of ti_comm_ops, and */
+
+/* The tag is the operation's counter. */
+void ti_mpi_start_op(ti_mpi_state *self, ti_mpi_op op, const ti_payload *payload);
+/* A message that the early limit applies to. */
+void ti_mpi_send_early(ti_mpi_state *self, int node, uint64_t counter, const ti_payload *payload, uint64_t token);
+void ti_mpi_sync_point_passed(ti_mpi_state *self, int node);
+void ti_mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token);
+void ti_mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
+bool ti_mpi_send_at_once(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload);
+bool ti_mpi_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload);
 
 /* ---- relays.c */
 
