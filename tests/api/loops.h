@@ -1,5 +1,5 @@
-/* Random programs in loops, for tests of rounds (run/round.h): a few random tasks come again and again, with random things
- * in between, and every fence is compared with what a plain computation gets. */
+/* Random programs in loops, for tests of rounds (run/round.h): a few random tasks come again and again, with random
+ * things in between, and every fence is compared with what a plain computation gets. */
 #ifndef LOOPS_H
 #define LOOPS_H
 

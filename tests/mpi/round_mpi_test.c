@@ -1,5 +1,5 @@
-/* Random loops on the nodes of a job (api/loops.h): most of their tasks are carried out by the program's thread (rounds),
- * whose short messages go by memory that the nodes share, or by MPI.
+/* Random loops on the nodes of a job (api/loops.h): most of their tasks are carried out by the program's thread
+ * (rounds), whose short messages go by memory that the nodes share, or by MPI.
  *
  * Usage: round_mpi_test [SEED]. Which tasks are carried out so depends on how threads run; results do not. */
 #include "api/loops.h"
