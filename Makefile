@@ -2,7 +2,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: all setup setup-check demo check figures coverage format lint deb deb-try slurm-try nightly clean help
+.PHONY: all setup setup-check demo demo-build check figures coverage format lint deb deb-try slurm-try nightly clean help
 
 all: build/build.ninja
 	@cmake --build --preset release -j $(JOBS)
@@ -33,10 +33,13 @@ setup:
 setup-check:
 	@tools/setup --check
 
-demo: setup
+demo: demo-build
+	@examples/demo.sh build
+
+# No more than the demonstration needs, and all that is installed.
+demo-build: setup
 	@$(MAKE) --no-print-directory build/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target installable examples
-	@examples/demo.sh build
 
 check: setup-check
 	@$(MAKE) --no-print-directory all
