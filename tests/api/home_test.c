@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { ITEMS = 64, ROUNDS = 400, GIVE_UP_S = 60 };
+enum { ITEMS = 64, ROUNDS = 400, GIVE_UP_S = 300 };
 
 static _Thread_local bool is_program;
 static _Atomic int by_program, runs;

@@ -17,7 +17,7 @@
 #define SUBMIT(ctx, ...) REQUIRE_OK(ctx, tacit_submit(ctx, &(tacit_task){ __VA_ARGS__ }))
 #define KERNEL(f) .kernel = { .host = (f) }
 
-enum { N = 4096, HALF = N / 2, GIVE_UP_S = 60 };
+enum { N = 4096, HALF = N / 2, GIVE_UP_S = 300 };
 
 typedef struct gate {
     atomic_int open;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ITEMS = 64, STEPS = 60, GROUPS = 3, GIVE_UP_S = 60 };
+enum { ITEMS = 64, STEPS = 60, GROUPS = 3, GIVE_UP_S = 300 };
 #define LONG_NS (600ull * 1000 * 1000 * 1000)
 
 static uint64_t seed = 1;

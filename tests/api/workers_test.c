@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { MOST_WORKERS = 16, ITEMS = 4000, ROUNDS = 50, GIVE_UP_S = 60 };
+enum { MOST_WORKERS = 16, ITEMS = 4000, ROUNDS = 50, GIVE_UP_S = 300 };
 
 static const tacit_config configs[] = {
     { .threads = TACIT_THREADS_INLINE },

@@ -15,7 +15,7 @@ fail()
 
 # No way of dying may leave the other nodes waiting (30 s are much more than it takes).
 for way in kill segv abort exit return; do
-    timeout 30 "$tacit" run -n 3 "$faulty" $way >"$dir/log" 2>&1
+    timeout 60 "$tacit" run -n 3 "$faulty" $way >"$dir/log" 2>&1
     status=$?
     [ $status = 124 ] && fail "$way: the other nodes went on waiting"
     [ $status = 0 ] && fail "$way: the job says that all is well"

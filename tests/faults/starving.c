@@ -320,7 +320,7 @@ static void run_program(tacit_context *ctx, outcome *o)
 
 /* ---------------------------------------------------------------- all nodes in one process */
 
-enum { MOST_NODES = 8, DEADLINE_S = 20 };
+enum { MOST_NODES = 8, DEADLINE_S = 200 };
 
 typedef struct setting {
     const char *name;
