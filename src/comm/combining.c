@@ -2,6 +2,7 @@
 #include "comm/combining.h"
 
 #include "base/check.h"
+#include "base/park.h"
 
 #include <string.h>
 
@@ -213,29 +214,67 @@ static void advance(ti_combining *all, ti_combining_operation *o)
 
 /* ---- small values: a message to and from each other node, as far as they want the result */
 
-static void start_message(ti_combining *all, ti_combining_operation *o, int peer, lane_kind kind)
+static ti_combining_message small_message(const ti_combining_operation *o, int peer, lane_kind kind)
 {
-    ti_combining_message m = { .peer = peer,
-                               .sequence = o->sequence,
-                               .at = kind == VALUES_IN ? slot_of(o, peer, 0) : o->at,
-                               .bytes = o->elements * o->elem_size,
-                               .token = token_of(o, peer, kind, 0) };
-    (kind == VALUES_OUT ? all->send : all->receive)(all->comm, &m);
+    return (ti_combining_message){ .peer = peer,
+                                   .sequence = o->sequence,
+                                   .at = kind == VALUES_IN ? slot_of(o, peer, 0) : o->at,
+                                   .bytes = o->elements * o->elem_size,
+                                   .token = token_of(o, peer, kind, 0) };
 }
 
-static void start_single(ti_combining *all, ti_combining_operation *o)
+static int peer_behind(const ti_combining_operation *o, int i)
+{
+    return o->node + i < o->nodes ? o->node + i : o->node + i - o->nodes;
+}
+
+static void send_values(ti_combining *all, ti_combining_operation *o)
+{
+    for (int i = 1; i < o->nodes; i++) {
+        const int q = peer_behind(o, i);
+        const ti_combining_message m = small_message(o, q, VALUES_OUT);
+        if (!gets(o, q)) {
+            continue;
+        }
+        if (all->send_at_once(all->comm, &m)) {
+            o->left--;
+        } else {
+            all->send(all->comm, &m);
+        }
+    }
+}
+
+static bool is_here(const ti_combining *all, const ti_combining_message *m, int *looks)
+{
+    while (!all->receive_at_once(all->comm, m)) {
+        if (--*looks < 0) {
+            return false;
+        }
+        ti_cpu_relax();
+    }
+    return true;
+}
+
+static void receive_values(ti_combining *all, ti_combining_operation *o, int looks)
+{
+    for (int i = 1; i < o->nodes; i++) {
+        const ti_combining_message m = small_message(o, peer_behind(o, i), VALUES_IN);
+        if (is_here(all, &m, &looks)) {
+            o->left--;
+        } else {
+            all->receive(all->comm, &m);
+        }
+    }
+}
+
+static void start_single(ti_combining *all, ti_combining_operation *o, int looks)
 {
     const bool wants = gets(o, o->node);
     const uint32_t others = (uint32_t)o->nodes - 1;
     o->left = (wants ? others : 0) + (o->root < 0 ? others : !wants);
-    for (int i = 1; i < o->nodes; i++) {
-        int q = o->node + i < o->nodes ? o->node + i : o->node + i - o->nodes;
-        if (gets(o, q)) {
-            start_message(all, o, q, VALUES_OUT);
-        }
-        if (wants) {
-            start_message(all, o, q, VALUES_IN);
-        }
+    send_values(all, o);
+    if (wants) {
+        receive_values(all, o, looks);
     }
 }
 
@@ -246,6 +285,12 @@ static void finish_single(ti_combining_operation *o)
     if (gets(o, o->node)) {
         combine_next(o);
     }
+}
+
+static void give_back(ti_combining *all, ti_combining_operation *o)
+{
+    o->under_way = false;
+    ti_vec_push(&all->unused, o->number);
 }
 
 static ti_combining_operation *take(ti_combining *all)
@@ -292,7 +337,7 @@ static void open_slots(ti_combining_operation *o)
     }
 }
 
-void ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token)
+bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token, int looks)
 {
     const ti_collective *what = x->what;
     ti_boxes region = { .data = what->region, .count = 1 };
@@ -317,12 +362,18 @@ void ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token)
     o->combined = 0;
     o->single = o->whole && o->elements > 0 && o->elements <= o->step;
     open_slots(o);
-    if (o->single) {
-        start_single(all, o);
-    } else {
+    if (!o->single) {
         open_lanes(o);
         make_ready(all, o);
+        return false;
     }
+    start_single(all, o, looks);
+    if (o->left > 0 || o->is_ready) {
+        return false;
+    }
+    finish_single(o);
+    give_back(all, o);
+    return true;
 }
 
 bool ti_combining_advance(ti_combining *all, uint64_t *token)
@@ -336,9 +387,8 @@ bool ti_combining_advance(ti_combining *all, uint64_t *token)
             advance(all, o);
         }
         if (!o->is_ready && (o->single || is_complete(o))) {
-            o->under_way = false;
             *token = o->token;
-            ti_vec_push(&all->unused, o->number);
+            give_back(all, o);
             return true;
         }
     }

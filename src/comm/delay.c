@@ -158,7 +158,7 @@ static late keep_blocks(late_kind kind, int peer, uint64_t counter, const ti_pay
 static ti_block *copy_bytes(const ti_payload *payload, size_t more)
 {
     ti_block *block = ti_alloc(sizeof(ti_block) + payload->bytes + more);
-    *block = (ti_block){ .base = (char *)(block + 1), .run = payload->bytes + more, .count = { 1, 1 } };
+    *block = ti_block_of(block + 1, payload->bytes + more);
     ti_payload_pack(block->base, payload);
     return block;
 }
@@ -242,7 +242,7 @@ static stamped *stamp(const delayed *self, const ti_payload *payload, size_t *si
     stamped *s = ti_alloc(*size);
     s->sent = now(self);
     memcpy(s->block, payload->block, payload->count * sizeof(ti_block));
-    s->block[payload->count] = (ti_block){ .base = (char *)&s->sent, .run = sizeof(s->sent), .count = { 1, 1 } };
+    s->block[payload->count] = ti_block_of(&s->sent, sizeof(s->sent));
     *out = (ti_payload){ s->block, payload->count + 1, payload->bytes + sizeof(s->sent) };
     return s;
 }

@@ -168,19 +168,34 @@ static void received(ti_near *near, const ti_near_peer *peer, const ti_near_mess
                                                 .expected = expected->bytes }));
 }
 
+static bool has_arrived(const ti_near_peer *peer, const ti_near_message *what, size_t *at)
+{
+    const ti_near_list *arrived = &peer->arrived[what->route];
+    return !is_empty(arrived) && find(arrived, what->counter, at);
+}
+
+/* Returns it without its parcel. */
+static ti_near_waiting take_arrived(ti_near *near, ti_near_peer *peer, const ti_near_message *what, size_t at,
+                                    const ti_payload *payload)
+{
+    ti_near_list *arrived = &peer->arrived[what->route];
+    ti_near_waiting m = arrived->at.data[at];
+    take_out(arrived, at);
+    if (m.what.bytes == what->bytes) {
+        ti_payload_unpack(payload, m.parcel->packed);
+    }
+    ti_parcel_destroy(near->parcels, m.parcel);
+    m.parcel = NULL;
+    return m;
+}
+
 void ti_near_receive(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
                      ti_parcel *blocks)
 {
     size_t at;
-    ti_near_list *arrived = &peer->arrived[what->route];
-    if (!is_empty(arrived) && find(arrived, what->counter, &at)) {
-        ti_near_waiting m = arrived->at.data[at];
-        take_out(arrived, at);
-        if (m.what.bytes == what->bytes) {
-            ti_payload_unpack(payload, m.parcel->packed);
-        }
+    if (has_arrived(peer, what, &at)) {
+        const ti_near_waiting m = take_arrived(near, peer, what, at, payload);
         received(near, peer, what, m.what.bytes, m.asks);
-        ti_parcel_destroy(near->parcels, m.parcel);
         ti_parcel_destroy(near->parcels, blocks);
         return;
     }
@@ -249,6 +264,14 @@ static void take_all(ti_near *near, ti_near_peer *peer)
 
 bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload)
 {
+    size_t at;
+    if (has_arrived(peer, what, &at)) {
+        const bool fits = peer->arrived[what->route].at.data[at].what.bytes == what->bytes;
+        if (fits) {
+            count_received(near, peer, take_arrived(near, peer, what, at, payload).asks);
+        }
+        return fits;
+    }
     const ti_mailbox_message *m = ti_mailbox_look(&peer->in);
     if (!m || m->route != what->route || m->counter != what->counter || m->bytes != what->bytes) {
         return false;

@@ -77,8 +77,8 @@ bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what
 /* `blocks` holds the payload's blocks, and is the receive's then; or NULL. */
 void ti_near_receive(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
                      ti_parcel *blocks);
-/* If there is room, or the message is what its sender's mailbox has next; false: nothing was done, and one of the above
- * does it. Not for points, and messages of the route have counters of their own. */
+/* If there is room, or the message has come, or is what its sender's mailbox has next; false: nothing was done, and one
+ * of the above does it. Not for points, and messages of the route have counters of their own. */
 bool ti_near_send_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
 bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
 /* Takes back a receive, and hands out its blocks. False: there is none. */

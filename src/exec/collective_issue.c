@@ -119,16 +119,21 @@ bool ti_collective_keep(ti_collective_issue *issue, const ti_instruction *i, ti_
     return true;
 }
 
-bool ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence, uint64_t token)
+ti_kept_end ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence,
+                                     uint64_t token)
 {
+    ti_comm *comm = issue->comm;
     if (sequence != issue->next || issue->waiting.count > 0) {
-        return false;
+        return TI_KEPT_NOTHING;
     }
     issue->next++;
     kept->exchange.sequence = sequence;
     kept->exchange.user = kept;
-    issue->comm->ops->collective(issue->comm, &kept->exchange, token);
-    return true;
+    if (comm->ops->collective_at_once) {
+        return comm->ops->collective_at_once(comm, &kept->exchange, token) ? TI_KEPT_DONE : TI_KEPT_STARTED;
+    }
+    comm->ops->collective(comm, &kept->exchange, token);
+    return TI_KEPT_STARTED;
 }
 
 void ti_collective_issue_fini(ti_collective_issue *issue)

@@ -28,12 +28,20 @@ typedef struct ti_kept_reduction {
     ti_block block;
 } ti_kept_reduction;
 
+/* What has become of it. */
+typedef enum ti_kept_end {
+    TI_KEPT_NOTHING, /* it has to be made ready */
+    TI_KEPT_STARTED, /* its token will be reported */
+    TI_KEPT_DONE     /* it is complete */
+} ti_kept_end;
+
 /* The instruction is ready. Starts it, and what has waited for it, when it is its turn. */
 void ti_collective_issue_ready(ti_collective_issue *issue, const ti_instruction *instruction);
 /* Of all nodes, in one block of memory of the host. False: another one. */
 bool ti_collective_keep(ti_collective_issue *issue, const ti_instruction *instruction, ti_kept_reduction *out);
-/* Start it, if it is its turn and nothing waits; false: it has to be made ready. */
-bool ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence, uint64_t token);
+/* Start it, if it is its turn and nothing waits. */
+ti_kept_end ti_collective_issue_kept(ti_collective_issue *issue, ti_kept_reduction *kept, uint64_t sequence,
+                                     uint64_t token);
 void ti_collective_issue_fini(ti_collective_issue *issue);
 
 #endif

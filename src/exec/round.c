@@ -217,21 +217,35 @@ void ti_round_number(ti_round_ops *ops, size_t at, uint64_t number, uint64_t str
     ops->op.data[at].stride = stride;
 }
 
-static void start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, uint64_t token)
+static void note_message(const ti_executor *ex)
+{
+    atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+}
+
+/* The next two return whether it is complete already. Messages are noted when they have been started: who polls holds
+ * the same role. */
+static bool start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, uint64_t token)
 {
     ti_instruction *i = op->instruction;
     const ti_combination *first = i->as.collective.first;
     if (first) {
         ti_combine_slots(first, op->slots, op->to, 0, first->elements);
     }
-    if (!op->block || !ti_collective_issue_kept(&ex->collectives, &ops->kept.data[op->block - 1], op->number, token)) {
+    ti_kept_end end = TI_KEPT_NOTHING;
+    if (op->block) {
+        end = ti_collective_issue_kept(&ex->collectives, &ops->kept.data[op->block - 1], op->number, token);
+    }
+    if (end == TI_KEPT_NOTHING) {
         i->id = token;
         i->as.collective.sequence = op->number;
         ti_collective_issue_ready(&ex->collectives, i);
     }
+    if (end != TI_KEPT_DONE) {
+        note_message(ex);
+    }
+    return end == TI_KEPT_DONE;
 }
 
-/* Whether a message is complete already. */
 static bool is_done_at_once(ti_comm *comm, const ti_round_op *op, const ti_payload *payload)
 {
     const ti_comm_ops *ops = comm->ops;
@@ -247,7 +261,7 @@ static bool start_message(ti_executor *ex, const ti_round_ops *ops, const ti_rou
     if (is_done_at_once(comm, op, &payload)) {
         return true;
     }
-    atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+    note_message(ex);
     (op->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, op->instruction->as.transfer.peer,
                                                                              op->number, &payload, token);
     return false;
@@ -257,13 +271,8 @@ bool ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
 {
     ti_round_op *op = &ops->op.data[at];
     const uint64_t token = TI_ROUND_TOKEN | at;
-    bool is_done = false;
-    if (op->kind == TI_INSTRUCTION_COLLECTIVE) {
-        atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
-        start_collective(ex, ops, op, token);
-    } else {
-        is_done = start_message(ex, ops, op, token);
-    }
+    const bool is_collective = op->kind == TI_INSTRUCTION_COLLECTIVE;
+    const bool is_done = is_collective ? start_collective(ex, ops, op, token) : start_message(ex, ops, op, token);
     op->number += op->stride;
     return is_done;
 }

@@ -16,6 +16,12 @@ typedef struct ti_block {
     size_t stride[2];
 } ti_block;
 
+/* So many bytes one behind the other. */
+static inline ti_block ti_block_of(void *at, size_t bytes)
+{
+    return (ti_block){ .base = at, .run = bytes, .count = { 1, 1 }, .stride = { bytes, bytes } };
+}
+
 static inline size_t ti_block_bytes(const ti_block *b)
 {
     return b->run * b->count[0] * b->count[1];

@@ -585,21 +585,28 @@ static bool may_be_at_once(endpoint *self)
     return !self->comm.relays && (!self->random || (shake(self, 0, 2, &pick) && pick == 0));
 }
 
+static bool send_at_once(endpoint *self, int peer, uint64_t counter, const ti_payload *payload)
+{
+    const int node = self->comm.node;
+    if (!may_be_at_once(self) || !reserve_early(self, mailbox_of(self->hub, node, peer), payload->bytes)) {
+        return false;
+    }
+    post(self, peer, note_create(NOTE_EAGER, node, counter, 0, payload));
+    return true;
+}
+
 static bool local_send_at_once(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload)
 {
-    endpoint *self = (endpoint *)comm;
-    if (!may_be_at_once(self) || !reserve_early(self, mailbox_of(self->hub, comm->node, peer), payload->bytes)) {
+    if (!send_at_once((endpoint *)comm, peer, counter, payload)) {
         return false;
     }
     comm->stats.messages_sent++;
     comm->stats.bytes_sent += payload->bytes;
-    post(self, peer, note_create(NOTE_EAGER, comm->node, counter, 0, payload));
     return true;
 }
 
-static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload)
+static bool receive_at_once(endpoint *self, int origin, uint64_t counter, const ti_payload *payload)
 {
-    endpoint *self = (endpoint *)comm;
     if (!may_be_at_once(self)) {
         return false;
     }
@@ -613,9 +620,17 @@ static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, c
     }
     ti_map_remove(&self->unmatched[origin], counter, &found);
     copy_blocks(payload->block, message->block, message->bytes);
-    count_received(self, message->bytes);
     end_eager(self, message);
     return true;
+}
+
+static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload)
+{
+    const bool is_there = receive_at_once((endpoint *)comm, origin, counter, payload);
+    if (is_there) {
+        count_received((endpoint *)comm, payload->bytes);
+    }
+    return is_there;
 }
 
 /* ---- broadcasts: segments are messages whose counters have another mark */
@@ -767,17 +782,33 @@ static void receive_part(void *comm, int origin, const ti_exchange *x, const ti_
     match(comm, note_create(NOTE_WANTED, origin, counter_of(x->sequence, 0, 0), token, payload));
 }
 
+static uint64_t number_of(const ti_combining_message *m)
+{
+    return counter_of(m->sequence, m->phase, m->index);
+}
+
 static void send_combining(void *comm, const ti_combining_message *m)
 {
-    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
-    send(comm, m->peer, counter_of(m->sequence, m->phase, m->index), &(ti_payload){ &block, 1, m->bytes }, m->token);
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    send(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes }, m->token);
 }
 
 static void receive_combining(void *comm, const ti_combining_message *m)
 {
-    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
-    match(comm, note_create(NOTE_WANTED, m->peer, counter_of(m->sequence, m->phase, m->index), m->token,
-                            &(ti_payload){ &block, 1, m->bytes }));
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    match(comm, note_create(NOTE_WANTED, m->peer, number_of(m), m->token, &(ti_payload){ &block, 1, m->bytes }));
+}
+
+static bool send_combining_at_once(void *comm, const ti_combining_message *m)
+{
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    return send_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
+}
+
+static bool receive_combining_at_once(void *comm, const ti_combining_message *m)
+{
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    return receive_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
 }
 
 /* MPI would match collectives by their order; here they have numbers, and must have that order all the same. */
@@ -790,9 +821,11 @@ static void expect_order(const ti_comm *comm, const ti_exchange *x)
     }
 }
 
-static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+/* True: it is complete, and its token is not reported. */
+static bool start_collective(endpoint *self, const ti_exchange *x, uint64_t token, int looks)
 {
-    endpoint *self = (endpoint *)comm;
+    ti_comm *comm = &self->comm;
+    bool is_done;
     expect_order(comm, x);
     comm->pending++;
     comm->stats.collectives++;
@@ -800,11 +833,28 @@ static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
     if (ti_pattern_combines(x->what->pattern)) {
-        ti_combining_start(&self->combining, x, token);
+        is_done = ti_combining_start(&self->combining, x, token, looks);
         combine(self);
-    } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
+    } else {
+        is_done = !ti_direct_start(&self->direct, comm, &self->groups, x, token);
+    }
+    return is_done;
+}
+
+static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    endpoint *self = (endpoint *)comm;
+    if (start_collective(self, x, token, 0)) {
         ti_vec_push(&self->done, token);
     }
+}
+
+static bool local_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    enum { LOOKS = 8 };
+    const bool is_done = start_collective((endpoint *)comm, x, token, LOOKS);
+    comm->pending -= is_done;
+    return is_done;
 }
 
 /* A barrier has passed when the node that is furthest behind has started it. */
@@ -960,6 +1010,7 @@ static const ti_comm_ops local_ops = {
     .open_relays = local_open_relays,
     .relay = local_relay,
     .collective = local_collective,
+    .collective_at_once = local_collective_at_once,
     .barrier = local_barrier,
     .sum = local_sum,
     .poll = local_poll,
@@ -986,6 +1037,8 @@ ti_comm *local_comm_create(local_hub *hub, int node)
     /* All nodes alike; with shaking, so little that small arrays are cut too. */
     self->combining = (ti_combining){ .send = send_combining,
                                       .receive = receive_combining,
+                                      .send_at_once = send_combining_at_once,
+                                      .receive_at_once = receive_combining_at_once,
                                       .comm = self,
                                       .node = node,
                                       .segment = hub->seed ? (size_t)8 << hub->seed % 11 : 65536,

@@ -81,11 +81,15 @@ void ti_mpi_receive_part(void *comm, int origin, const ti_exchange *x, const ti_
     start_part(comm, TI_MPI_OP_RECEIVE, origin, PHASES * x->sequence, payload, token);
 }
 
+static uint64_t counter_of(const ti_combining_message *m)
+{
+    return PHASES * m->sequence + (uint64_t)m->phase;
+}
+
 static void start_combining(mpi_comm *self, ti_mpi_op_kind kind, const ti_combining_message *m)
 {
-    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
-    start_part(self, kind, m->peer, PHASES * m->sequence + (uint64_t)m->phase, &(ti_payload){ &block, 1, m->bytes },
-               m->token);
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    start_part(self, kind, m->peer, counter_of(m), &(ti_payload){ &block, 1, m->bytes }, m->token);
 }
 
 void ti_mpi_send_combining(void *comm, const ti_combining_message *m)
@@ -98,9 +102,43 @@ void ti_mpi_receive_combining(void *comm, const ti_combining_message *m)
     start_combining(comm, TI_MPI_OP_RECEIVE, m);
 }
 
-static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+/* Between nodes of one machine. */
+static bool combine_at_once(mpi_comm *self, const ti_combining_message *m,
+                            bool (*at_once)(ti_near *, ti_near_peer *, const ti_near_message *, const ti_payload *))
 {
-    mpi_comm *self = (mpi_comm *)comm;
+    ti_near_peer *near = ti_mpi_near_peer(self, m->peer, m->bytes);
+    const ti_near_message what = { TI_MPI_ROUTE_PARTS, counter_of(m), m->token, m->bytes };
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    return near && at_once(&self->near, near, &what, &(ti_payload){ &block, 1, m->bytes });
+}
+
+bool ti_mpi_send_combining_at_once(void *comm, const ti_combining_message *m)
+{
+    return combine_at_once(comm, m, ti_near_send_at_once);
+}
+
+bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *m)
+{
+    return combine_at_once(comm, m, ti_near_receive_at_once);
+}
+
+/* By messages between pairs. True: it is complete, and its token is not reported. */
+static bool start_messages(mpi_comm *self, const ti_exchange *x, uint64_t token, int looks)
+{
+    bool is_done;
+    self->comm.stats.carried[x->what->pattern][TI_BY_MESSAGES]++;
+    if (ti_pattern_combines(x->what->pattern)) {
+        is_done = ti_combining_start(&self->combining, x, token, looks);
+        combine(self);
+    } else {
+        is_done = !ti_direct_start(&self->direct, &self->comm, &self->groups, x, token);
+    }
+    return is_done;
+}
+
+static bool start_collective(mpi_comm *self, const ti_exchange *x, uint64_t token, int looks)
+{
+    ti_comm *comm = &self->comm;
     comm->pending++;
     comm->stats.collectives++;
     comm->stats.collective_bytes_out += x->bytes_out;
@@ -118,14 +156,26 @@ static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
     } else {
-        comm->stats.carried[x->what->pattern][TI_BY_MESSAGES]++;
-        if (ti_pattern_combines(x->what->pattern)) {
-            ti_combining_start(&self->combining, x, token);
-            combine(self);
-        } else if (!ti_direct_start(&self->direct, comm, &self->groups, x, token)) {
-            ti_vec_push(&self->done, token);
-        }
+        return start_messages(self, x, token, looks);
     }
+    return false;
+}
+
+static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    mpi_comm *self = (mpi_comm *)comm;
+    if (start_collective(self, x, token, 0)) {
+        ti_vec_push(&self->done, token);
+    }
+}
+
+/* As long as a message takes between cores that are far from each other, twice. */
+static bool mpi_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
+{
+    enum { LOOKS_FOR_OTHERS = 32 };
+    const bool is_done = start_collective((mpi_comm *)comm, x, token, LOOKS_FOR_OTHERS);
+    comm->pending -= is_done;
+    return is_done;
 }
 
 static void mpi_barrier(ti_comm *comm, uint64_t token)
@@ -571,6 +621,7 @@ const ti_comm_ops ti_mpi_ops = {
     .open_relays = mpi_open_relays,
     .relay = mpi_relay,
     .collective = mpi_collective,
+    .collective_at_once = mpi_collective_at_once,
     .barrier = mpi_barrier,
     .sum = mpi_sum,
     .poll = mpi_poll,

@@ -53,6 +53,8 @@ static bool open_collectives(mpi_comm *self, int schedule)
     self->combining =
         (ti_combining){ .send = ti_mpi_send_combining,
                         .receive = ti_mpi_receive_combining,
+                        .send_at_once = ti_mpi_send_combining_at_once,
+                        .receive_at_once = ti_mpi_receive_combining_at_once,
                         .comm = self,
                         .node = self->comm.node,
                         .segment = TI_MAX(SEGMENTS / (size_t)TI_MAX(self->comm.num_nodes - 1, 1), (size_t)SEGMENT),

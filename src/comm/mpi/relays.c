@@ -15,7 +15,7 @@ static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
     ti_payload payload = { .bytes = bytes };
     ti_parcel *copy = ti_parcel_create(&self->parcels, &payload, false, true);
     memcpy(copy->packed, frame, bytes);
-    ti_block block = { .base = copy->packed, .run = bytes, .count = { 1, 1 } };
+    const ti_block block = ti_block_of(copy->packed, bytes);
     ti_mpi_op op = { .kind = TI_MPI_OP_FRAME, .route = TI_MPI_ROUTE_RELAYS, .peer = peer, .bytes = bytes };
     op.blocks = copy;
     ti_mpi_start_op(self, op, &(ti_payload){ &block, 1, bytes });
@@ -23,7 +23,7 @@ static void send_frame(void *comm, int peer, const void *frame, size_t bytes)
 
 static void start_segment(ti_mpi_state *self, ti_mpi_op_kind kind, const ti_relay_message *m)
 {
-    ti_block block = { .base = m->at, .run = m->bytes, .count = { 1, 1 } };
+    const ti_block block = ti_block_of(m->at, m->bytes);
     ti_mpi_op op = { .kind = kind,
                      .route = TI_MPI_ROUTE_RELAYS,
                      .peer = m->peer,
