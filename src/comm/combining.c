@@ -2,7 +2,6 @@
 #include "comm/combining.h"
 
 #include "base/check.h"
-#include "base/park.h"
 
 #include <string.h>
 
@@ -35,6 +34,7 @@ struct ti_combining_operation {
     bool
         single; /* the same, in one segment: nothing has to wait for anything but for the messages, no lanes are used */
     uint32_t left; /* of those */
+    int next;      /* while it is open: whose values are received next, so many nodes behind this one */
     ti_reducer reducer;
     int nodes, node, root; /* root < 0: all nodes get the result */
     char *at;
@@ -244,38 +244,37 @@ static void send_values(ti_combining *all, ti_combining_operation *o)
     }
 }
 
-static bool is_here(const ti_combining *all, const ti_combining_message *m, int *looks)
-{
-    while (!all->receive_at_once(all->comm, m)) {
-        if (--*looks < 0) {
-            return false;
-        }
-        ti_cpu_relax();
-    }
-    return true;
-}
-
-static void receive_values(ti_combining *all, ti_combining_operation *o, int looks)
-{
-    for (int i = 1; i < o->nodes; i++) {
-        const ti_combining_message m = small_message(o, peer_behind(o, i), VALUES_IN);
-        if (is_here(all, &m, &looks)) {
-            o->left--;
-        } else {
-            all->receive(all->comm, &m);
-        }
-    }
-}
-
-static void start_single(ti_combining *all, ti_combining_operation *o, int looks)
+static void start_single(ti_combining *all, ti_combining_operation *o)
 {
     const bool wants = gets(o, o->node);
     const uint32_t others = (uint32_t)o->nodes - 1;
     o->left = (wants ? others : 0) + (o->root < 0 ? others : !wants);
+    o->next = wants ? 1 : o->nodes;
     send_values(all, o);
-    if (wants) {
-        receive_values(all, o, looks);
+    all->open = o;
+}
+
+void ti_combining_close(ti_combining *all)
+{
+    ti_combining_operation *o = all->open;
+    for (; o && o->next < o->nodes; o->next++) {
+        const ti_combining_message m = small_message(o, peer_behind(o, o->next), VALUES_IN);
+        all->receive(all->comm, &m);
     }
+    all->open = NULL;
+}
+
+/* Whether all that is missing has come. */
+static bool receive_values(ti_combining *all, ti_combining_operation *o, int looks)
+{
+    for (; o->next < o->nodes; o->next++) {
+        const ti_combining_message m = small_message(o, peer_behind(o, o->next), VALUES_IN);
+        if (!all->receive_at_once(all->comm, &m, &looks)) {
+            return false;
+        }
+        o->left--;
+    }
+    return true;
 }
 
 /* All of its messages are done, which nothing else makes ready. */
@@ -291,6 +290,21 @@ static void give_back(ti_combining *all, ti_combining_operation *o)
 {
     o->under_way = false;
     ti_vec_push(&all->unused, o->number);
+}
+
+bool ti_combining_look(ti_combining *all, int looks)
+{
+    ti_combining_operation *o = all->open;
+    if (!o || !receive_values(all, o, looks)) {
+        return false;
+    }
+    all->open = NULL;
+    if (o->left > 0 || o->is_ready) {
+        return false;
+    }
+    finish_single(o);
+    give_back(all, o);
+    return true;
 }
 
 static ti_combining_operation *take(ti_combining *all)
@@ -337,7 +351,7 @@ static void open_slots(ti_combining_operation *o)
     }
 }
 
-bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token, int looks)
+bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token)
 {
     const ti_collective *what = x->what;
     ti_boxes region = { .data = what->region, .count = 1 };
@@ -345,6 +359,7 @@ bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token,
     TI_ASSERT(ti_pattern_combines(what->pattern) && what->regions == 1 && !what->members && what->nodes > 1);
     TI_ASSERT(payload.count == 1 && payload.block[0].count[0] == 1 && payload.block[0].count[1] == 1);
     TI_ASSERT(what->nodes <= 1 << PEER_BITS);
+    ti_combining_close(all);
     ti_combining_operation *o = take(all);
     o->under_way = true;
     o->token = token;
@@ -367,13 +382,8 @@ bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token,
         make_ready(all, o);
         return false;
     }
-    start_single(all, o, looks);
-    if (o->left > 0 || o->is_ready) {
-        return false;
-    }
-    finish_single(o);
-    give_back(all, o);
-    return true;
+    start_single(all, o);
+    return ti_combining_look(all, 0);
 }
 
 bool ti_combining_advance(ti_combining *all, uint64_t *token)

@@ -8,8 +8,11 @@
  *
  * Messages of one pair of nodes, one collective and one phase are started in the same order on both sides, and have an
  * index; a communicator may match them by either. Few of them are under way at once. Their tokens carry
- * TI_COMBINING_TOKEN. Small values are often complete at once, without tokens: sent where there is room, and received
- * where others have come earlier, or come in a moment.
+ * TI_COMBINING_TOKEN.
+ *
+ * Small values are often complete at once, without tokens: sent where there is room, and received where others have
+ * sent earlier, or do so in a moment. The latest reduction of such is *open* until then, or until it is closed: then
+ * what is missing is received as all else is.
  *
  * In place: the value of this node lies where the result will. Where no result comes, it may be overwritten too. Owned
  * by the communicator, touched by its thread only. */
@@ -36,21 +39,25 @@ typedef struct ti_combining_operation ti_combining_operation;
 typedef struct ti_combining {
     void (*send)(void *comm, const ti_combining_message *message);
     void (*receive)(void *comm, const ti_combining_message *message);
-    /* The same of a message that is complete by that. False: nothing was done. */
+    /* The same of a message that is complete by that. False: nothing was done. `looks`: so often one that has not come
+     * is looked for again, which is counted down. */
     bool (*send_at_once)(void *comm, const ti_combining_message *message);
-    bool (*receive_at_once)(void *comm, const ti_combining_message *message);
+    bool (*receive_at_once)(void *comm, const ti_combining_message *message, int *looks);
     void *comm;
     int node;
     size_t segment; /* bytes of one message, at most; one element if that has more */
     size_t whole;   /* values of at most so many bytes, times the other nodes, are sent to everybody */
     TI_VEC(ti_combining_operation *) operation; /* all there are, by number */
     TI_VEC(uint32_t) unused, ready;             /* numbers */
+    ti_combining_operation *open;               /* or NULL */
 } ti_combining;
 
-/* Begin; then call ti_combining_advance, unless it returns true: it is complete, and its token is not reported. The
- * same on all nodes: the exchange, and `segment` and `whole`. `looks`: how often to look for small values that others
- * have not sent yet, before they are received like all others. */
-bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token, int looks);
+/* Begin. True: it is complete, and its token is not reported. Else ti_combining_close and ti_combining_advance follow.
+ * The same on all nodes: the exchange, and `segment` and `whole`. */
+bool ti_combining_start(ti_combining *all, const ti_exchange *x, uint64_t token);
+/* Look into what is open, and so often again. True: it is complete, and its token is not reported. */
+bool ti_combining_look(ti_combining *all, int looks);
+void ti_combining_close(ti_combining *all);
 /* A message is done. */
 void ti_combining_message_done(ti_combining *all, uint64_t message_token);
 /* Combine what has come and start what may start. True: *token is that of a collective that is complete, and there may

@@ -104,9 +104,10 @@ typedef struct ti_comm_ops {
     /* A collective, which all nodes start in the same order. What the exchange names besides x->what is read before
      * this returns. */
     void (*collective)(ti_comm *comm, const ti_exchange *x, uint64_t token);
-    /* The same, but other nodes are awaited for a moment. True: it is complete by that, and no token is reported. NULL:
-     * never. */
+    /* The same; true: it is complete by that, and no token is reported. NULL: never. Else what is missing may be looked
+     * for, so often again, until the next collective or poll, with the same result. */
     bool (*collective_at_once)(ti_comm *comm, const ti_exchange *x, uint64_t token);
+    bool (*collective_look)(ti_comm *comm, int looks);
     void (*barrier)(ti_comm *comm, uint64_t token); /* completes when all nodes have started theirs */
     /* Over all nodes, which all call it; waits: at start and end only, and where all nodes wait for each other anyway,
      * after a barrier. */

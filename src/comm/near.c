@@ -2,6 +2,7 @@
 #include "comm/near.h"
 
 #include "base/check.h"
+#include "base/park.h"
 #include "comm/payload.h"
 
 #include <string.h>
@@ -280,6 +281,18 @@ bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_me
     ti_payload_unpack(payload, m->data);
     count_received(near, peer, m->asks);
     ti_mailbox_take(&peer->in, m);
+    return true;
+}
+
+bool ti_near_await(ti_near_peer *peer, int *looks)
+{
+    while (!ti_mailbox_look(&peer->in)) {
+        if (*looks <= 0) {
+            return false;
+        }
+        --*looks;
+        ti_cpu_relax();
+    }
     return true;
 }
 

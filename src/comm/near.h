@@ -81,6 +81,8 @@ void ti_near_receive(ti_near *near, ti_near_peer *peer, const ti_near_message *w
  * of the above does it. Not for points, and messages of the route have counters of their own. */
 bool ti_near_send_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
 bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
+/* Whether a mailbox has something now, or soon: so often it is looked into again, which is counted down. */
+bool ti_near_await(ti_near_peer *peer, int *looks);
 /* Takes back a receive, and hands out its blocks. False: there is none. */
 bool ti_near_withdraw(ti_near_peer *peer, int route, uint64_t counter, uint64_t *token, ti_parcel **blocks);
 void ti_near_poll(ti_near *near);

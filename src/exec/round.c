@@ -222,9 +222,8 @@ static void note_message(const ti_executor *ex)
     atomic_fetch_add_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
 }
 
-/* The next two return whether it is complete already. Messages are noted when they have been started: who polls holds
- * the same role. */
-static bool start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, uint64_t token)
+/* One that comes again may be complete at once. It is noted when it has been started: who polls holds the same role. */
+static void start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op, uint64_t token)
 {
     ti_instruction *i = op->instruction;
     const ti_combination *first = i->as.collective.first;
@@ -243,7 +242,9 @@ static bool start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op
     if (end != TI_KEPT_DONE) {
         note_message(ex);
     }
-    return end == TI_KEPT_DONE;
+    if (end == TI_KEPT_NOTHING) {
+        ti_executor_round_poll(ex, 1);
+    }
 }
 
 static bool is_done_at_once(ti_comm *comm, const ti_round_op *op, const ti_payload *payload)
@@ -254,32 +255,48 @@ static bool is_done_at_once(ti_comm *comm, const ti_round_op *op, const ti_paylo
     return at_once && at_once(comm, op->instruction->as.transfer.peer, op->number, payload);
 }
 
-static bool start_message(ti_executor *ex, const ti_round_ops *ops, const ti_round_op *op, uint64_t token)
+/* One that is not complete at once, or later, is often so after a poll. */
+static void start_message(ti_executor *ex, const ti_round_ops *ops, const ti_round_op *op, uint64_t token)
 {
     ti_comm *comm = ex->is.comm;
     const ti_payload payload = { &ops->block.data[op->block], op->instruction->as.transfer.boxes, op->bytes };
     if (is_done_at_once(comm, op, &payload)) {
-        return true;
+        return;
     }
     note_message(ex);
     (op->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, op->instruction->as.transfer.peer,
                                                                              op->number, &payload, token);
-    return false;
+    ti_executor_round_poll(ex, 1);
 }
 
-bool ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
+void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
 {
     ti_round_op *op = &ops->op.data[at];
     const uint64_t token = TI_ROUND_TOKEN | at;
-    const bool is_collective = op->kind == TI_INSTRUCTION_COLLECTIVE;
-    const bool is_done = is_collective ? start_collective(ex, ops, op, token) : start_message(ex, ops, op, token);
+    if (op->kind == TI_INSTRUCTION_COLLECTIVE) {
+        start_collective(ex, ops, op, token);
+    } else {
+        start_message(ex, ops, op, token);
+    }
     op->number += op->stride;
-    return is_done;
+}
+
+/* What has come of a reduction. Once there has been a poll, polls see to it. */
+static void look_for_reduction(ti_executor *ex)
+{
+    enum { LOOKS = 16 };
+    ti_comm *comm = ex->is.comm;
+    if (comm->ops->collective_look && comm->ops->collective_look(comm, LOOKS)) {
+        atomic_fetch_sub_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+    }
 }
 
 bool ti_executor_round_poll(ti_executor *ex, int looks)
 {
     const _Atomic uint64_t *left = &ex->is.progress->round_messages;
+    if (atomic_load_explicit(left, memory_order_relaxed) > 0) {
+        look_for_reduction(ex);
+    }
     while (atomic_load_explicit(left, memory_order_relaxed) > 0 && looks-- > 0) {
         if (!ti_executor_poll_network(ex)) {
             ti_cpu_relax();

@@ -65,9 +65,9 @@ static inline bool ti_round_talks(const ti_instruction *i)
     return i->kind == TI_INSTRUCTION_SEND || i->kind == TI_INSTRUCTION_RECEIVE || i->kind == TI_INSTRUCTION_COLLECTIVE;
 }
 /* Start a message or a collective, when nothing that runs touches what it does; `ti_executor_progress::round_messages`
- * counts what has not ended. True: it ended at once. Then poll, until all has, or so often. Other threads learn what is
- * under way when the caller leaves: until then it sees to that itself. */
-bool ti_executor_round_talk(ti_executor *executor, ti_round_ops *ops, size_t at);
+ * counts what has not ended. Then poll, until all has, or so often. Other threads learn what is under way when the
+ * caller leaves: until then it sees to that itself. */
+void ti_executor_round_talk(ti_executor *executor, ti_round_ops *ops, size_t at);
 bool ti_executor_round_poll(ti_executor *executor, int looks);
 void ti_executor_round_leave(ti_executor *executor);
 /* The next instruction that is neither. `args`: of the task's kernels. `memory`, `signal`: of a fence. */

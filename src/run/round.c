@@ -357,9 +357,7 @@ static void talk(ti_runtime *rt, const ti_round_step *s, const void *args, const
         }
         if (talks) {
             ti_executor_rest_round(rt->executor);
-            if (!ti_executor_round_talk(rt->executor, &r->ops, i)) {
-                ti_executor_round_poll(rt->executor, 1);
-            }
+            ti_executor_round_talk(rt->executor, &r->ops, i);
             continue;
         }
         if (is_inside) {

@@ -117,7 +117,9 @@ static size_t begin(ti_comm *comm, const ti_exchange *x)
         comm->ops->collective(comm, x, x->sequence);
         return 1;
     }
-    const bool is_done = comm->ops->collective_at_once(comm, x, x->sequence);
+    const int looks = (int)(x->sequence % 7) * 50 - 1;
+    const bool is_done = comm->ops->collective_at_once(comm, x, x->sequence) ||
+                         (looks >= 0 && comm->ops->collective_look(comm, looks));
     asked_at_once++;
     at_once += is_done;
     return !is_done;

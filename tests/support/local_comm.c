@@ -497,6 +497,7 @@ static int local_poll(ti_comm *comm, uint64_t *tokens, int max)
         comm->stats.error = self->hub->why;
         return -1;
     }
+    ti_combining_close(&self->combining);
     take_news(self);
     if (self->arrived.count) {
         deliver(self);
@@ -805,10 +806,14 @@ static bool send_combining_at_once(void *comm, const ti_combining_message *m)
     return send_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
 }
 
-static bool receive_combining_at_once(void *comm, const ti_combining_message *m)
+static bool receive_combining_at_once(void *comm, const ti_combining_message *m, int *looks)
 {
     const ti_block block = ti_block_of(m->at, m->bytes);
-    return receive_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
+    bool is_here = false;
+    for (bool again = true; again && !is_here; again = (*looks)-- > 0) {
+        is_here = receive_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
+    }
+    return is_here;
 }
 
 /* MPI would match collectives by their order; here they have numbers, and must have that order all the same. */
@@ -821,38 +826,37 @@ static void expect_order(const ti_comm *comm, const ti_exchange *x)
     }
 }
 
-/* True: it is complete, and its token is not reported. */
-static bool start_collective(endpoint *self, const ti_exchange *x, uint64_t token, int looks)
+static bool local_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
-    ti_comm *comm = &self->comm;
+    endpoint *self = (endpoint *)comm;
     bool is_done;
     expect_order(comm, x);
-    comm->pending++;
     comm->stats.collectives++;
     comm->stats.carried[x->what->pattern][0]++;
     comm->stats.collective_bytes_out += x->bytes_out;
     comm->stats.collective_bytes_in += x->bytes_in;
+    comm->pending++;
     if (ti_pattern_combines(x->what->pattern)) {
-        is_done = ti_combining_start(&self->combining, x, token, looks);
+        is_done = ti_combining_start(&self->combining, x, token);
         combine(self);
     } else {
         is_done = !ti_direct_start(&self->direct, comm, &self->groups, x, token);
     }
+    comm->pending -= is_done;
     return is_done;
 }
 
 static void local_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
-    endpoint *self = (endpoint *)comm;
-    if (start_collective(self, x, token, 0)) {
-        ti_vec_push(&self->done, token);
+    if (local_collective_at_once(comm, x, token)) {
+        comm->pending++;
+        ti_vec_push(&((endpoint *)comm)->done, token);
     }
 }
 
-static bool local_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
+static bool local_collective_look(ti_comm *comm, int looks)
 {
-    enum { LOOKS = 8 };
-    const bool is_done = start_collective((endpoint *)comm, x, token, LOOKS);
+    const bool is_done = ti_combining_look(&((endpoint *)comm)->combining, looks);
     comm->pending -= is_done;
     return is_done;
 }
@@ -1011,6 +1015,7 @@ static const ti_comm_ops local_ops = {
     .relay = local_relay,
     .collective = local_collective,
     .collective_at_once = local_collective_at_once,
+    .collective_look = local_collective_look,
     .barrier = local_barrier,
     .sum = local_sum,
     .poll = local_poll,

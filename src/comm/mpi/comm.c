@@ -102,33 +102,39 @@ void ti_mpi_receive_combining(void *comm, const ti_combining_message *m)
     start_combining(comm, TI_MPI_OP_RECEIVE, m);
 }
 
-/* Between nodes of one machine. */
-static bool combine_at_once(mpi_comm *self, const ti_combining_message *m,
-                            bool (*at_once)(ti_near *, ti_near_peer *, const ti_near_message *, const ti_payload *))
+/* At once, between nodes of one machine. */
+static ti_near_message near_part(const ti_combining_message *m)
 {
-    ti_near_peer *near = ti_mpi_near_peer(self, m->peer, m->bytes);
-    const ti_near_message what = { TI_MPI_ROUTE_PARTS, counter_of(m), m->token, m->bytes };
-    const ti_block block = ti_block_of(m->at, m->bytes);
-    return near && at_once(&self->near, near, &what, &(ti_payload){ &block, 1, m->bytes });
+    return (ti_near_message){ TI_MPI_ROUTE_PARTS, counter_of(m), m->token, m->bytes };
 }
 
 bool ti_mpi_send_combining_at_once(void *comm, const ti_combining_message *m)
 {
-    return combine_at_once(comm, m, ti_near_send_at_once);
+    mpi_comm *self = comm;
+    ti_near_peer *near = ti_mpi_near_peer(self, m->peer, m->bytes);
+    const ti_near_message what = near_part(m);
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    return near && ti_near_send_at_once(&self->near, near, &what, &(ti_payload){ &block, 1, m->bytes });
 }
 
-bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *m)
+bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *m, int *looks)
 {
-    return combine_at_once(comm, m, ti_near_receive_at_once);
+    mpi_comm *self = comm;
+    ti_near_peer *near = ti_mpi_near_peer(self, m->peer, m->bytes);
+    const ti_near_message what = near_part(m);
+    const ti_block block = ti_block_of(m->at, m->bytes);
+    const ti_payload payload = { &block, 1, m->bytes };
+    return near && (ti_near_receive_at_once(&self->near, near, &what, &payload) ||
+                    (ti_near_await(near, looks) && ti_near_receive_at_once(&self->near, near, &what, &payload)));
 }
 
 /* By messages between pairs. True: it is complete, and its token is not reported. */
-static bool start_messages(mpi_comm *self, const ti_exchange *x, uint64_t token, int looks)
+static bool start_messages(mpi_comm *self, const ti_exchange *x, uint64_t token)
 {
     bool is_done;
     self->comm.stats.carried[x->what->pattern][TI_BY_MESSAGES]++;
     if (ti_pattern_combines(x->what->pattern)) {
-        is_done = ti_combining_start(&self->combining, x, token, looks);
+        is_done = ti_combining_start(&self->combining, x, token);
         combine(self);
     } else {
         is_done = !ti_direct_start(&self->direct, &self->comm, &self->groups, x, token);
@@ -136,9 +142,9 @@ static bool start_messages(mpi_comm *self, const ti_exchange *x, uint64_t token,
     return is_done;
 }
 
-static bool start_collective(mpi_comm *self, const ti_exchange *x, uint64_t token, int looks)
+static bool mpi_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
-    ti_comm *comm = &self->comm;
+    mpi_comm *self = (mpi_comm *)comm;
     comm->pending++;
     comm->stats.collectives++;
     comm->stats.collective_bytes_out += x->bytes_out;
@@ -156,7 +162,9 @@ static bool start_collective(mpi_comm *self, const ti_exchange *x, uint64_t toke
         ti_vec_push(&self->request, request);
         ti_vec_push(&self->op, o);
     } else {
-        return start_messages(self, x, token, looks);
+        const bool is_done = start_messages(self, x, token);
+        comm->pending -= is_done;
+        return is_done;
     }
     return false;
 }
@@ -164,16 +172,15 @@ static bool start_collective(mpi_comm *self, const ti_exchange *x, uint64_t toke
 static void mpi_collective(ti_comm *comm, const ti_exchange *x, uint64_t token)
 {
     mpi_comm *self = (mpi_comm *)comm;
-    if (start_collective(self, x, token, 0)) {
+    if (mpi_collective_at_once(comm, x, token)) {
+        comm->pending++;
         ti_vec_push(&self->done, token);
     }
 }
 
-/* As long as a message takes between cores that are far from each other, twice. */
-static bool mpi_collective_at_once(ti_comm *comm, const ti_exchange *x, uint64_t token)
+static bool mpi_collective_look(ti_comm *comm, int looks)
 {
-    enum { LOOKS_FOR_OTHERS = 32 };
-    const bool is_done = start_collective((mpi_comm *)comm, x, token, LOOKS_FOR_OTHERS);
+    const bool is_done = ti_combining_look(&((mpi_comm *)comm)->combining, looks);
     comm->pending -= is_done;
     return is_done;
 }
@@ -411,6 +418,7 @@ static int mpi_poll(ti_comm *comm, uint64_t *tokens, int max)
         self->reported = 0;
         ti_vec_clear(&self->done);
         if (!comm->stats.error) {
+            ti_combining_close(&self->combining);
             look(self);
             combine(self);
         }
@@ -622,6 +630,7 @@ const ti_comm_ops ti_mpi_ops = {
     .relay = mpi_relay,
     .collective = mpi_collective,
     .collective_at_once = mpi_collective_at_once,
+    .collective_look = mpi_collective_look,
     .barrier = mpi_barrier,
     .sum = mpi_sum,
     .poll = mpi_poll,

@@ -122,7 +122,7 @@ void ti_mpi_receive_part(void *comm, int origin, const ti_exchange *x, const ti_
 void ti_mpi_send_combining(void *comm, const ti_combining_message *message);
 void ti_mpi_receive_combining(void *comm, const ti_combining_message *message);
 bool ti_mpi_send_combining_at_once(void *comm, const ti_combining_message *message);
-bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *message);
+bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *message, int *looks);
 void ti_mpi_destroy(ti_comm *comm);
 extern const ti_comm_ops ti_mpi_ops;
 
