@@ -91,9 +91,10 @@ typedef struct ti_comm_ops {
     void (*destroy)(ti_comm *comm);
     void (*send)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload, uint64_t token);
     void (*receive)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
-    /* The same of a message that is complete by that: no token is reported. False: nothing was done. NULL: never. */
+    /* The same of a message that is complete by that: no token is reported. False: nothing was done. NULL: never. One
+     * that has not come yet is looked for so often again. */
     bool (*send_at_once)(ti_comm *comm, int peer, uint64_t counter, const ti_payload *payload);
-    bool (*receive_at_once)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload);
+    bool (*receive_at_once)(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, int looks);
     /* The same payload to several nodes: as a send to each, but perhaps by way of each other (relay.h). The list is
      * scratch. Only with `relays`. */
     void (*broadcast)(ti_comm *comm, ti_recipient *list, uint32_t count, const ti_payload *payload);

@@ -263,7 +263,19 @@ static void take_all(ti_near *near, ti_near_peer *peer)
     }
 }
 
-bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload)
+/* What the mailbox has next, which may come while it is looked for; or NULL. */
+static const ti_mailbox_message *await(ti_near_peer *peer, int *looks)
+{
+    const ti_mailbox_message *m;
+    while (!(m = ti_mailbox_look(&peer->in)) && *looks > 0) {
+        --*looks;
+        ti_cpu_relax();
+    }
+    return m;
+}
+
+bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
+                             int *looks)
 {
     size_t at;
     if (has_arrived(peer, what, &at)) {
@@ -273,7 +285,7 @@ bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_me
         }
         return fits;
     }
-    const ti_mailbox_message *m = ti_mailbox_look(&peer->in);
+    const ti_mailbox_message *m = await(peer, looks);
     if (!m || m->route != what->route || m->counter != what->counter || m->bytes != what->bytes) {
         return false;
     }
@@ -281,18 +293,6 @@ bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_me
     ti_payload_unpack(payload, m->data);
     count_received(near, peer, m->asks);
     ti_mailbox_take(&peer->in, m);
-    return true;
-}
-
-bool ti_near_await(ti_near_peer *peer, int *looks)
-{
-    while (!ti_mailbox_look(&peer->in)) {
-        if (*looks <= 0) {
-            return false;
-        }
-        --*looks;
-        ti_cpu_relax();
-    }
     return true;
 }
 

@@ -77,12 +77,12 @@ bool ti_near_send(ti_near *near, ti_near_peer *peer, const ti_near_message *what
 /* `blocks` holds the payload's blocks, and is the receive's then; or NULL. */
 void ti_near_receive(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
                      ti_parcel *blocks);
-/* If there is room, or the message has come, or is what its sender's mailbox has next; false: nothing was done, and one
- * of the above does it. Not for points, and messages of the route have counters of their own. */
+/* If there is room; if the message has come, or is what its sender's mailbox has next, now or soon: it is looked for so
+ * often again, which is counted down. False: nothing was done, and one of the above does it. Not for points, and
+ * messages of the route have counters of their own. */
 bool ti_near_send_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
-bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload);
-/* Whether a mailbox has something now, or soon: so often it is looked into again, which is counted down. */
-bool ti_near_await(ti_near_peer *peer, int *looks);
+bool ti_near_receive_at_once(ti_near *near, ti_near_peer *peer, const ti_near_message *what, const ti_payload *payload,
+                             int *looks);
 /* Takes back a receive, and hands out its blocks. False: there is none. */
 bool ti_near_withdraw(ti_near_peer *peer, int route, uint64_t counter, uint64_t *token, ti_parcel **blocks);
 void ti_near_poll(ti_near *near);

@@ -180,6 +180,7 @@ void ti_round_ops_fini(ti_round_ops *ops)
     ti_vec_fini(&ops->args);
     ti_vec_fini(&ops->block);
     ti_vec_fini(&ops->kept);
+    ti_vec_fini(&ops->open);
     ti_spread_fini(&ops->spread);
 }
 
@@ -189,7 +190,7 @@ bool ti_executor_begin_round(ti_executor *ex, ti_round_ops *ops, ti_instruction 
     const ti_executor_desc *is = &ex->is;
     bool can = ti_engine_incomplete(&ex->engine) == 0 && ex->is.comm->pending == 0 && !ex->is.comm->listens &&
                !ex->tap && !is->trace && !is->dry && !is->bounds && !is->busy && !is->purity;
-    TI_ASSERT(ops->op.count == 0 && ops->args.count == 0);
+    TI_ASSERT(ops->op.count == 0 && ops->args.count == 0 && ops->open.count == 0);
     bool has_long = false;
     ops->self = self;
     ops->long_ns = 0;
@@ -243,30 +244,42 @@ static void start_collective(ti_executor *ex, ti_round_ops *ops, ti_round_op *op
         note_message(ex);
     }
     if (end == TI_KEPT_NOTHING) {
-        ti_executor_round_poll(ex, 1);
+        (void)ti_executor_poll_network(ex);
     }
 }
 
-static bool is_done_at_once(ti_comm *comm, const ti_round_op *op, const ti_payload *payload)
+static ti_payload payload_of(const ti_round_ops *ops, const ti_round_op *op)
 {
-    const ti_comm_ops *ops = comm->ops;
-    const bool sends = op->kind == TI_INSTRUCTION_SEND;
-    bool (*at_once)(ti_comm *, int, uint64_t, const ti_payload *) = sends ? ops->send_at_once : ops->receive_at_once;
-    return at_once && at_once(comm, op->instruction->as.transfer.peer, op->number, payload);
+    return (ti_payload){ &ops->block.data[op->block], op->instruction->as.transfer.boxes, op->bytes };
 }
 
-/* One that is not complete at once, or later, is often so after a poll. */
-static void start_message(ti_executor *ex, const ti_round_ops *ops, const ti_round_op *op, uint64_t token)
+static void send(ti_executor *ex, ti_round_ops *ops, const ti_round_op *op, uint64_t token)
 {
     ti_comm *comm = ex->is.comm;
-    const ti_payload payload = { &ops->block.data[op->block], op->instruction->as.transfer.boxes, op->bytes };
-    if (is_done_at_once(comm, op, &payload)) {
-        return;
+    const int peer = op->instruction->as.transfer.peer;
+    const ti_payload payload = payload_of(ops, op);
+    if (!comm->ops->send_at_once || !comm->ops->send_at_once(comm, peer, op->number, &payload)) {
+        note_message(ex);
+        comm->ops->send(comm, peer, op->number, &payload, token);
+        (void)ti_executor_poll_network(ex);
     }
-    note_message(ex);
-    (op->kind == TI_INSTRUCTION_SEND ? comm->ops->send : comm->ops->receive)(comm, op->instruction->as.transfer.peer,
-                                                                             op->number, &payload, token);
-    ti_executor_round_poll(ex, 1);
+}
+
+static bool receive_at_once(ti_executor *ex, const ti_round_ops *ops, const ti_round_op *op, uint64_t number, int looks)
+{
+    ti_comm *comm = ex->is.comm;
+    const ti_payload payload = payload_of(ops, op);
+    return comm->ops->receive_at_once &&
+           comm->ops->receive_at_once(comm, op->instruction->as.transfer.peer, number, &payload, looks);
+}
+
+/* What has not come yet is awaited for a moment, before it is received as all else is: see look_for_messages. */
+static void receive(ti_executor *ex, ti_round_ops *ops, const ti_round_op *op)
+{
+    if (!receive_at_once(ex, ops, op, op->number, 0)) {
+        note_message(ex);
+        ti_vec_push(&ops->open, ((ti_round_open){ (size_t)(op - ops->op.data), op->number }));
+    }
 }
 
 void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
@@ -275,27 +288,55 @@ void ti_executor_round_talk(ti_executor *ex, ti_round_ops *ops, size_t at)
     const uint64_t token = TI_ROUND_TOKEN | at;
     if (op->kind == TI_INSTRUCTION_COLLECTIVE) {
         start_collective(ex, ops, op, token);
+    } else if (op->kind == TI_INSTRUCTION_SEND) {
+        send(ex, ops, op, token);
     } else {
-        start_message(ex, ops, op, token);
+        receive(ex, ops, op);
     }
     op->number += op->stride;
 }
 
-/* What has come of a reduction. Once there has been a poll, polls see to it. */
-static void look_for_reduction(ti_executor *ex)
+static void note_end(const ti_executor *ex)
+{
+    atomic_fetch_sub_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+}
+
+static void start_receives(ti_executor *ex, ti_round_ops *ops, size_t first)
+{
+    ti_comm *comm = ex->is.comm;
+    for (size_t k = first; k < ops->open.count; k++) {
+        const ti_round_open *o = &ops->open.data[k];
+        const ti_round_op *op = &ops->op.data[o->at];
+        const ti_payload payload = payload_of(ops, op);
+        comm->ops->receive(comm, op->instruction->as.transfer.peer, o->number, &payload, TI_ROUND_TOKEN | o->at);
+    }
+    ti_vec_clear(&ops->open);
+}
+
+/* What others send in a moment is received at once. Of a reduction: until there is a poll, which then sees to it. */
+static void look_for_messages(ti_executor *ex, ti_round_ops *ops)
 {
     enum { LOOKS = 16 };
     ti_comm *comm = ex->is.comm;
+    size_t k = 0;
     if (comm->ops->collective_look && comm->ops->collective_look(comm, LOOKS)) {
-        atomic_fetch_sub_explicit(&ex->is.progress->round_messages, 1, memory_order_relaxed);
+        note_end(ex);
     }
+    for (; k < ops->open.count; k++) {
+        const ti_round_open *o = &ops->open.data[k];
+        if (!receive_at_once(ex, ops, &ops->op.data[o->at], o->number, LOOKS)) {
+            break;
+        }
+        note_end(ex);
+    }
+    start_receives(ex, ops, k);
 }
 
-bool ti_executor_round_poll(ti_executor *ex, int looks)
+bool ti_executor_round_poll(ti_executor *ex, ti_round_ops *ops, int looks)
 {
     const _Atomic uint64_t *left = &ex->is.progress->round_messages;
     if (atomic_load_explicit(left, memory_order_relaxed) > 0) {
-        look_for_reduction(ex);
+        look_for_messages(ex, ops);
     }
     while (atomic_load_explicit(left, memory_order_relaxed) > 0 && looks-- > 0) {
         if (!ti_executor_poll_network(ex)) {
@@ -305,8 +346,9 @@ bool ti_executor_round_poll(ti_executor *ex, int looks)
     return atomic_load_explicit(left, memory_order_relaxed) == 0;
 }
 
-void ti_executor_round_leave(ti_executor *ex)
+void ti_executor_round_leave(ti_executor *ex, ti_round_ops *ops)
 {
+    start_receives(ex, ops, 0);
     ti_executor_note_waits(ex);
 }
 

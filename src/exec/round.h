@@ -37,12 +37,19 @@ typedef struct ti_round_bytes {
     _Alignas(16) char bytes[16];
 } ti_round_bytes;
 
+/* A receive that has not been started, since its message may come in a moment: of which instruction, and its number. */
+typedef struct ti_round_open {
+    size_t at;
+    uint64_t number;
+} ti_round_open;
+
 /* A zeroed one is fresh. */
 typedef struct ti_round_ops {
     TI_VEC(ti_round_op) op;
     TI_VEC(ti_round_bytes) args;
     TI_VEC(ti_block) block;
     TI_VEC(ti_kept_reduction) kept;
+    TI_VEC(ti_round_open) open;
     ti_host_fork *fork; /* the device's */
     int self;           /* the worker that the caller is, or -1 */
     uint64_t long_ns;   /* longer than all kernels of a round should take; 0: not known */
@@ -68,8 +75,8 @@ static inline bool ti_round_talks(const ti_instruction *i)
  * counts what has not ended. Then poll, until all has, or so often. Other threads learn what is under way when the
  * caller leaves: until then it sees to that itself. */
 void ti_executor_round_talk(ti_executor *executor, ti_round_ops *ops, size_t at);
-bool ti_executor_round_poll(ti_executor *executor, int looks);
-void ti_executor_round_leave(ti_executor *executor);
+bool ti_executor_round_poll(ti_executor *executor, ti_round_ops *ops, int looks);
+void ti_executor_round_leave(ti_executor *executor, ti_round_ops *ops);
 /* The next instruction that is neither. `args`: of the task's kernels. `memory`, `signal`: of a fence. */
 void ti_executor_round_op(ti_executor *executor, ti_round_ops *ops, size_t at, const void *args, void *memory,
                           struct ti_signal *signal);

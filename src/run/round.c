@@ -297,12 +297,12 @@ static void note(ti_runtime *rt, const ti_round_step *s, const void *args)
 static void await_inside(ti_runtime *rt)
 {
     enum { FIRST_LOOKS = 8, LOOKS = 256 };
-    bool all = ti_executor_round_poll(rt->executor, FIRST_LOOKS);
+    bool all = ti_executor_round_poll(rt->executor, &rt->round.ops, FIRST_LOOKS);
     if (!all) {
         if (rt->agreement) {
             ti_agreement_catch_up(rt->agreement);
         }
-        all = ti_executor_round_poll(rt->executor, LOOKS);
+        all = ti_executor_round_poll(rt->executor, &rt->round.ops, LOOKS);
     }
     if (rt->agreement) {
         ti_agreement_turn(rt->agreement, true, &rt->progress.failure);
@@ -319,7 +319,7 @@ static void await_inside(ti_runtime *rt)
 /* The executor role is given back: others may have to look after messages now. */
 static void leave_messages(ti_runtime *rt)
 {
-    ti_executor_round_leave(rt->executor);
+    ti_executor_round_leave(rt->executor, &rt->round.ops);
     ti_roles_note_step(rt);
     ti_lock_drop(&rt->executing);
 }

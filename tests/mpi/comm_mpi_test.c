@@ -93,7 +93,7 @@ static bool send_at_once(ti_comm *comm, int peer, uint64_t counter, void *data, 
 static bool receive_at_once(ti_comm *comm, int origin, uint64_t counter, void *data, size_t bytes)
 {
     ti_block block = { .base = data, .run = bytes, .count = { 1, 1 } };
-    return comm->ops->receive_at_once(comm, origin, counter, &(ti_payload){ &block, 1, bytes });
+    return comm->ops->receive_at_once(comm, origin, counter, &(ti_payload){ &block, 1, bytes }, (int)(counter % 20));
 }
 
 static void receive_bytes(ti_comm *comm, int origin, uint64_t counter, void *data, size_t bytes)
@@ -235,8 +235,8 @@ static bool start_exchange(ti_comm *comm, const exchange *x, uint64_t token)
     ti_payload payload = { blocks, x->at.count, x->at.bytes };
     const ti_comm_ops *ops = comm->ops;
     const uint64_t pending = comm->pending;
-    bool done = x->key % 2 &&
-                (x->is_send ? ops->send_at_once : ops->receive_at_once)(comm, x->peer, x->counter, &payload);
+    bool done = x->key % 2 && (x->is_send ? ops->send_at_once(comm, x->peer, x->counter, &payload)
+                                          : ops->receive_at_once(comm, x->peer, x->counter, &payload, x->key % 8));
     REQUIRE(comm, !done || comm->pending == pending);
     messages_at_once += done;
     if (!done) {

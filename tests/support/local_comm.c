@@ -606,7 +606,7 @@ static bool local_send_at_once(ti_comm *comm, int peer, uint64_t counter, const 
     return true;
 }
 
-static bool receive_at_once(endpoint *self, int origin, uint64_t counter, const ti_payload *payload)
+static bool take_at_once(endpoint *self, int origin, uint64_t counter, const ti_payload *payload)
 {
     if (!may_be_at_once(self)) {
         return false;
@@ -625,9 +625,18 @@ static bool receive_at_once(endpoint *self, int origin, uint64_t counter, const 
     return true;
 }
 
-static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload)
+static bool receive_at_once(endpoint *self, int origin, uint64_t counter, const ti_payload *payload, int *looks)
 {
-    const bool is_there = receive_at_once((endpoint *)comm, origin, counter, payload);
+    bool is_here = false;
+    for (bool again = true; again && !is_here; again = (*looks)-- > 0) {
+        is_here = take_at_once(self, origin, counter, payload);
+    }
+    return is_here;
+}
+
+static bool local_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, int looks)
+{
+    const bool is_there = receive_at_once((endpoint *)comm, origin, counter, payload, &looks);
     if (is_there) {
         count_received((endpoint *)comm, payload->bytes);
     }
@@ -809,11 +818,7 @@ static bool send_combining_at_once(void *comm, const ti_combining_message *m)
 static bool receive_combining_at_once(void *comm, const ti_combining_message *m, int *looks)
 {
     const ti_block block = ti_block_of(m->at, m->bytes);
-    bool is_here = false;
-    for (bool again = true; again && !is_here; again = (*looks)-- > 0) {
-        is_here = receive_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes });
-    }
-    return is_here;
+    return receive_at_once(comm, m->peer, number_of(m), &(ti_payload){ &block, 1, m->bytes }, looks);
 }
 
 /* MPI would match collectives by their order; here they have numbers, and must have that order all the same. */

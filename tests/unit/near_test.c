@@ -315,7 +315,8 @@ static void receive(machine *m, traffic *t, uint64_t token, bool gives_blocks)
     const ti_payload payload = payload_of(t, t->in, block);
     const ti_near_message what = { t->route, t->counter, token, t->bytes };
     t->posted = true;
-    t->is_received = t->hurries && ti_near_receive_at_once(near, peer, &what, &payload);
+    int looks = (int)(t->counter % 3);
+    t->is_received = t->hurries && ti_near_receive_at_once(near, peer, &what, &payload, &looks);
     if (!t->is_received) {
         ti_parcel *blocks = gives_blocks ? ti_parcel_create(near->parcels, &payload, true, false) : NULL;
         ti_near_receive(near, peer, &what, &payload, blocks);
@@ -454,29 +455,46 @@ static void receive_value(machine *m, uint64_t counter, uint64_t *value, uint64_
                     &(ti_near_message){ 1, counter, token, sizeof(*value) }, &payload, NULL);
 }
 
-/* A message that is the next one in its mailbox, and no other; what was said to be impossible changes nothing. */
+static bool receive_at_once(machine *m, const ti_near_message *what, const ti_payload *payload, int *looks)
+{
+    return ti_near_receive_at_once(&m->near[1], ti_near_find(&m->near[1], number_of(0)), what, payload, looks);
+}
+
+/* A message that is the next one in its mailbox, and no other, until a poll has taken them out; what was said to be
+ * impossible changes nothing. */
 static void only_the_next_message_is_received_at_once(void **unused)
 {
     (void)unused;
     machine *m = machine_create();
-    ti_near_peer *from = ti_near_find(&m->near[1], number_of(0));
     uint64_t value = 0, other = 0;
+    int looks = 3;
     ti_block block, short_block;
     const ti_payload payload = one_run((char *)&value, sizeof(value), &block);
     const ti_payload short_payload = one_run((char *)&other, 4, &short_block);
-    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload));
+    assert_false(receive_at_once(m, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload, &looks));
+    assert_int_equal(looks, 0);
     send_value(m, 5, 500, sizeof(value));
-    send_value(m, 6, 600, sizeof(value));
-    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 6, 0, sizeof(value) }, &payload));
-    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 0, 5, 0, sizeof(value) }, &payload));
-    assert_false(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, 4 }, &short_payload));
+    for (uint64_t counter = 6; counter <= 9; counter++) {
+        send_value(m, counter, 100 * counter, sizeof(value));
+    }
+    looks = 3;
+    assert_false(receive_at_once(m, &(ti_near_message){ 1, 6, 0, sizeof(value) }, &payload, &looks));
+    assert_false(receive_at_once(m, &(ti_near_message){ 0, 5, 0, sizeof(value) }, &payload, &looks));
+    assert_false(receive_at_once(m, &(ti_near_message){ 1, 5, 0, 4 }, &short_payload, &looks));
     assert_true(value == 0 && other == 0 && m->received[1] == 0);
-    assert_true(ti_near_receive_at_once(&m->near[1], from, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload));
-    assert_int_equal(value, 500);
+    assert_true(receive_at_once(m, &(ti_near_message){ 1, 5, 0, sizeof(value) }, &payload, &looks));
+    assert_true(value == 500 && looks == 3);
     receive_value(m, 6, &other, 0);
     ti_near_poll(&m->near[1]);
     assert_int_equal(other, 600);
     assert_int_equal(m->received[1], 2);
+    assert_true(receive_at_once(m, &(ti_near_message){ 1, 8, 0, sizeof(value) }, &payload, &looks));
+    assert_int_equal(value, 800);
+    assert_false(receive_at_once(m, &(ti_near_message){ 1, 7, 0, 4 }, &short_payload, &looks));
+    assert_true(receive_at_once(m, &(ti_near_message){ 1, 7, 0, sizeof(value) }, &payload, &looks));
+    assert_int_equal(value, 700);
+    assert_true(receive_at_once(m, &(ti_near_message){ 1, 9, 0, sizeof(value) }, &payload, &looks));
+    assert_true(value == 900 && looks == 3 && m->received[1] == 5);
     assert_int_equal(m->near[1].ended.count, 1);
     machine_destroy(m);
 }

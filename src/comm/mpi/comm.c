@@ -123,9 +123,7 @@ bool ti_mpi_receive_combining_at_once(void *comm, const ti_combining_message *m,
     ti_near_peer *near = ti_mpi_near_peer(self, m->peer, m->bytes);
     const ti_near_message what = near_part(m);
     const ti_block block = ti_block_of(m->at, m->bytes);
-    const ti_payload payload = { &block, 1, m->bytes };
-    return near && (ti_near_receive_at_once(&self->near, near, &what, &payload) ||
-                    (ti_near_await(near, looks) && ti_near_receive_at_once(&self->near, near, &what, &payload)));
+    return near && ti_near_receive_at_once(&self->near, near, &what, &(ti_payload){ &block, 1, m->bytes }, looks);
 }
 
 /* By messages between pairs. True: it is complete, and its token is not reported. */

@@ -227,12 +227,12 @@ bool ti_mpi_send_at_once(ti_comm *comm, int node, uint64_t counter, const ti_pay
     return true;
 }
 
-bool ti_mpi_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload)
+bool ti_mpi_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, int looks)
 {
     mpi_comm *self = (mpi_comm *)comm;
     ti_near_peer *near = comm->relays ? NULL : ti_mpi_near_peer(self, origin, payload->bytes);
     const ti_near_message what = { TI_MPI_ROUTE_MESSAGES, counter, 0, payload->bytes };
-    if (!near || !ti_near_receive_at_once(&self->near, near, &what, payload)) {
+    if (!near || !ti_near_receive_at_once(&self->near, near, &what, payload, &looks)) {
         return false;
     }
     ti_mpi_count_received(self, TI_MPI_ROUTE_MESSAGES, payload->bytes);

@@ -136,7 +136,7 @@ void ti_mpi_sync_point_passed(ti_mpi_state *self, int node);
 void ti_mpi_send(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload, uint64_t token);
 void ti_mpi_receive(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, uint64_t token);
 bool ti_mpi_send_at_once(ti_comm *comm, int node, uint64_t counter, const ti_payload *payload);
-bool ti_mpi_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload);
+bool ti_mpi_receive_at_once(ti_comm *comm, int origin, uint64_t counter, const ti_payload *payload, int looks);
 
 /* ---- relays.c */
 
