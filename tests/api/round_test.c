@@ -73,7 +73,7 @@ static void random_loops(void **state)
 
 /* ---- several nodes: the same, where messages are short */
 
-enum { ROUNDS_OF_NODES = EFFORT(800, 400), WAITS_EACH = 40, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
+enum { ROUNDS_OF_NODES = EFFORT(800, 200), WAITS_EACH = 40, WAITS = ROUNDS_OF_NODES / WAITS_EACH };
 
 typedef struct nodes_run {
     uint64_t number;
