@@ -62,7 +62,7 @@ static void random_loops(void **state)
     (void)state;
     for (size_t m = 0; m < TI_COUNT(modes); m++) {
         uint64_t in_rounds = 0;
-        for (int i = 0; i < EFFORT(12, 2); i++) {
+        for (int i = 0; i < EFFORT(12, 1); i++) {
             in_rounds += run_random_program(&modes[m], seed + 100 * m + (uint64_t)i);
         }
         print_message("%zu: %" PRIu64 " tasks\n", m, in_rounds);
@@ -122,7 +122,7 @@ static void random_loops_of_nodes(void **state)
     };
     nodes_run run = { .number = seed };
     (void)state;
-    for (int nodes = 2; nodes <= 5; nodes++) {
+    for (int nodes = 2; nodes <= EFFORT(5, 3); nodes++) {
         const uint64_t before = run.in_rounds;
         run_nodes(&run, nodes, inlined, TI_COUNT(inlined));
         print_message("%d nodes: %" PRIu64 " tasks\n", nodes, run.in_rounds - before);
@@ -145,7 +145,7 @@ static void loops_with_waits_among_placed_tasks(void **state)
     };
     nodes_run run = { .number = seed, .waits = 20 };
     (void)state;
-    for (int nodes = 2; nodes <= 5; nodes++) {
+    for (int nodes = 2; nodes <= EFFORT(5, 3); nodes++) {
         run_nodes(&run, nodes, configs, TI_COUNT(configs));
     }
     assert_true(run.in_rounds > 0);
