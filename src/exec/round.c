@@ -313,18 +313,20 @@ static void start_receives(ti_executor *ex, ti_round_ops *ops, size_t first)
     ti_vec_clear(&ops->open);
 }
 
-/* What others send in a moment is received at once. Of a reduction: until there is a poll, which then sees to it. */
+/* What others send in a moment is received at once, where they need not wait for this core. Of a reduction: until there
+ * is a poll, which then sees to it. */
 static void look_for_messages(ti_executor *ex, ti_round_ops *ops)
 {
     enum { LOOKS = 16 };
     ti_comm *comm = ex->is.comm;
+    const int looks = ex->is.progress->lot.spins > TI_SPINS_CROWDED ? LOOKS : 0;
     size_t k = 0;
-    if (comm->ops->collective_look && comm->ops->collective_look(comm, LOOKS)) {
+    if (comm->ops->collective_look && comm->ops->collective_look(comm, looks)) {
         note_end(ex);
     }
     for (; k < ops->open.count; k++) {
         const ti_round_open *o = &ops->open.data[k];
-        if (!receive_at_once(ex, ops, &ops->op.data[o->at], o->number, LOOKS)) {
+        if (!receive_at_once(ex, ops, &ops->op.data[o->at], o->number, looks)) {
             break;
         }
         note_end(ex);
